@@ -23,7 +23,7 @@ import pandas as pd
 
 import copublish as cp
 from copublish.agreement.domain import Domain
-from copublish.mechanisms.shared.allocation import weights_by_gain
+from copublish.mechanisms.shared.allocation import weights_to_use
 from copublish.mechanisms.shared.information import entropy, information_kept, mutual_information
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.tools.evaluation.classification import accuracy
@@ -91,7 +91,7 @@ def oracle_weights(table: pd.DataFrame, columns: dict[str, Domain]) -> dict[str,
             counts = np.zeros((domain.size, columns[LABEL].size), dtype=np.int64)
             np.add.at(counts, (cells[name], cells[LABEL]), 1)
             ratios[name] = mutual_information(counts) / entropy(counts.sum(axis=1))
-    return {name: str(int(weight)) for name, weight in weights_by_gain(ratios, list(columns)).items()}
+    return {name: str(int(weight)) for name, weight in weights_to_use(ratios, list(columns)).items()}
 
 
 def measure_releases(data: datasets.Dataset, epsilon: str, budget: dict[str, Any], runs: int) -> Row:

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import copublish as cp
@@ -14,7 +15,7 @@ from copublish.errors import FragmentError, PartyLostError
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.protocol import table
 from copublish.party.local.messenger import PipeMessenger, pipes_between
-from support import ConstantCoins, random_table, seeded, simulate_with
+from support import ConstantCoins, random_table, seeded, simulate_with, small_mapping
 from support.messages import (
     Post,
     QueueMessenger,
@@ -57,6 +58,53 @@ def test_without_noise_the_opened_counts_are_those_of_the_joined_table(owners, h
     assert counted["noisy_counts"] == [int(np.sum(regions == cell)) for cell in counted["cells"]]
     noisy = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 3)))["p0"]
     assert noisy.details.to_json()["columns"]["region"]["noisy_counts"] != counted["noisy_counts"]
+
+
+def divided_by_gain(mechanism: str, rule: str, owners: int, *, helper: bool = False) -> cp.Agreement:
+    """An agreement whose columns share epsilon by tables that are opened as masked sums."""
+
+    def mapping_of(**ignored):
+        public = {"records.public": True, "privacy.neighbors": "replace"}
+        return small_mapping(mechanism={"name": mechanism}, budget={"allocation": rule}, **public)
+
+    return masked_agreement(owners, helper=helper, mapping_of=mapping_of)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "rule", "owners", "helper"),
+    [
+        ("vhdp", "protect-informative", 2, False),
+        ("vhdp", "protect-informative", 3, True),
+        ("vhdp", "use-informative", 3, False),
+        ("copula", "use-informative", 2, False),
+    ],
+)
+def test_tables_that_divide_a_budget_are_opened_as_the_ideal_engine_opens_them(mechanism, rule, owners, helper):
+    agreement = divided_by_gain(mechanism, rule, owners, helper=helper)
+    frames = case(agreement)
+    ideal = simulate_with(agreement, frames, seeded(agreement.party_names, 1))
+    releases = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 1)))
+    for release in releases.values():
+        assert release.details == ideal.details
+        assert release.records.equals(ideal.records)
+        assert release.files() == releases["p0"].files()
+    certificate = releases["p0"].certificate.to_json()
+    assert certificate["disclosures"] == ideal.certificate.to_json()["disclosures"]
+    assert sum(Fraction(one["epsilon"]["replace"]) for one in certificate["disclosures"]) == agreement.epsilon
+    assert "added its own share of the noise" in certificate["engine"]["secrecy"]
+    assert certificate["engine"]["noise_shares"]["owners"] == owners
+    assert ("perturbed its own values" in certificate["engine"]["secrecy"]) == (mechanism == "vhdp")
+
+
+def test_without_noise_the_tables_that_divide_a_budget_are_those_of_the_joined_table():
+    agreement = divided_by_gain("vhdp", "protect-informative", 3)
+    frames = case(agreement)
+    release = all_of(publish_by_masked_sums(agreement, frames, {p: ConstantCoins(1) for p in agreement.parties}))["p0"]
+    joined = pd.concat(frames.values())
+    regions, labels = agreement.domains["region"].values, agreement.class_.values
+    counted = pd.crosstab(joined["region"], joined["default"]).reindex(index=regions, columns=labels, fill_value=0)
+    opened = release.details.allocation.columns["region"].noisy_counts_by_label
+    assert opened == tuple(map(tuple, counted.to_numpy().tolist()))
 
 
 @pytest.mark.parametrize("owners, helper", [(2, False), (2, True), (3, False)])

@@ -125,13 +125,14 @@ def test_marginals_are_identical_for_the_same_coins(case, pair):
     assert {"records.parquet", "records.csv", "tables.parquet", "marginals.json"} <= ideal.data_files().keys()
 
 
-def test_perturbed_records_with_tables_by_label_are_identical_for_the_same_coins(pair):
+@pytest.mark.parametrize("rule", ["use-informative", "protect-informative"])
+def test_perturbed_records_with_tables_by_label_are_identical_for_the_same_coins(rule, pair):
     # Noise goes record by record, and by identifier the secure engine aligns records in an order of its own.
     mapping = small_mapping(
         records={"alignment": "row-order", "expected": 200, "public": True},
         attributes={name: SMALL["attributes"][name] for name in ("job", "age")},
         mechanism={"name": "vhdp"},
-        budget={"allocation": "use-informative", "label": "job"},
+        budget={"allocation": rule, "label": "job"},
         **{"privacy.neighbors": "replace"},
     )
     agreement = cp.agreement_from_mapping(repartition(mapping, "vertical"))

@@ -25,7 +25,7 @@ from copublish.agreement.encoding_rules import ColumnRule, rule_of_attribute, ru
 from copublish.agreement.parties import Network, Party
 from copublish.agreement.rules import broken_rules
 from copublish.agreement.section import BudgetShare, Number, Section, Whole, refuse_bool
-from copublish.agreement.settings import MechanismSettings, Partition, known_settings, names_of_mechanisms
+from copublish.agreement.settings import MechanismSettings, Need, Partition, known_settings, names_of_mechanisms
 
 MAX_EXPECTED = 10**12
 
@@ -310,6 +310,14 @@ class Agreement(Section):
             return self.records.compared_by
         adds_up = self.aggregator if self.engine.name == "masked-sum" else None
         return None if adds_up in self.owners else adds_up
+
+    @property
+    def need(self) -> Need:
+        """What a run asks of an engine: what its mechanism does, and tables of two columns that divide a budget."""
+        need = self.mechanism.needs(self.partition)
+        if need != "own values" or not self.budget.is_by_gain:
+            return need
+        return "sums" if self.partition == "horizontal" else "joins"
 
     @property
     def budget_label(self) -> str | None:

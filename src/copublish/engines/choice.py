@@ -120,7 +120,7 @@ def loading_worker(agreement: Agreement, party: str) -> LoadingWorker | None:
 
 def _first_uses(agreement: Agreement) -> FirstUses:
     """What this agreement's mechanism will use for certain, by public traits alone."""
-    need = agreement.mechanism.needs(agreement.partition)
+    need = agreement.need
     return FirstUses(coins=need != "own values", products=need == "joins" and agreement.partition != "horizontal")
 
 
@@ -176,7 +176,7 @@ def _engine_for(
     start_lane: StartWorker,
 ) -> SpuNode | GuestEngine | MaskedSumEngine:
     if agreement.engine.name == "masked-sum" and messenger is not None:
-        opens_sums = not agreement.publishes_each_record
+        opens_sums = computes_jointly(agreement)
         return MaskedSumEngine(messenger, agreement.owners, agreement.aggregator, coins, opens_sums=opens_sums)
     nodes, protocol = agreement.compute_nodes, agreement.engine.agreed_protocol.upper()
     if agreement.engine.name == "spu" and party in nodes:

@@ -333,6 +333,8 @@ def _allocation_table(allocation: Mapping[str, Any]) -> Table:
     rule = allocation["rule"]
     if "label" in allocation:
         rule += f" about '{allocation['label']}'; its tables take {allocation['tables']}"
+    if "group_weights" in allocation:
+        rule += f"; groups from those that tell most have weights {', '.join(allocation['group_weights'])}"
     table = text_table(f"How epsilon is divided between columns: {rule}", ("column", "share", "epsilon", "noise"))
     for name, column in allocation["columns"].items():
         ends = [column[end] for end in ("least", "most") if end in column] or [column]

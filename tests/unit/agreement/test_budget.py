@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import copublish as cp
+from copublish.agreement.budget import broken_budget_rules
 from copublish.errors import AgreementError
 from copublish.release.describe import describe
 from support import repartition, small_mapping
@@ -39,7 +40,10 @@ def mapping_with(budget: dict[str, Any], mechanism: str = "copula", **changes: A
             "budget.label: there is no column 'wealth'. Columns: 'job'",
         ),
         ({"allocation": "use-informative", "share": 1}, "budget.share: must be at most 0.99, got 1"),
-        ({"allocation": "gain"}, "budget.allocation: 'gain' is not one of 'uniform', 'weights' or 'use-informative'"),
+        (
+            {"allocation": "gain"},
+            "budget.allocation: 'gain' is not one of 'uniform', 'weights', 'use-informative' or 'protect-informative'",
+        ),
         ({"alocation": "weights"}, "budget.alocation: there is no such key; did you mean 'allocation'?"),
     ],
 )
@@ -54,11 +58,51 @@ def test_a_mechanism_that_does_not_spend_per_column_refuses_the_section() -> Non
         cp.agreement_from_mapping(mapping_with({"allocation": "weights", "weights": WEIGHTS}, "specialization"))
 
 
-@pytest.mark.parametrize("mechanism", ["copula", "vhdp"])
-def test_gains_need_noise_that_nobody_knows(mechanism: str) -> None:
-    mapping = mapping_with({"allocation": "use-informative"}, mechanism, engine={"name": "masked-sum"})
-    with pytest.raises(AgreementError, match="opens tables first with noise that nobody knows"):
-        cp.agreement_from_mapping(repartition(mapping, "horizontal"))
+PROTECT = {"allocation": "protect-informative"}
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ({**PROTECT, "groups": 3, "group_weights": [1, 2]}, "budget.group_weights: these are 2 weights for 3 groups"),
+        ({**PROTECT, "groups": 5}, "budget.groups: 5 groups, and 4 columns beside the label. Every group needs"),
+        ({**PROTECT, "group_weights": [1, 2, 3, 4, 5]}, "budget.group_weights: 5 groups, and 4 columns beside"),
+        ({**PROTECT, "group_weights": []}, "write one weight for every group, like [0.25, 0.5, 1]"),
+        ({**PROTECT, "group_weights": [1, "0.5"]}, "Write them in rising order: [0.5, 1]. To give informative"),
+        ({**PROTECT, "group_weights": [0, 1]}, "a weight is a number from"),
+        ({**PROTECT, "groups": 0}, "budget.groups: must be at least 1, got 0"),
+        ({**PROTECT, "groups": "3"}, "budget.groups: write a whole number without quotes, got '3'"),
+        ({**PROTECT, "label": "wealth"}, "budget.label: there is no column 'wealth'"),
+        ({**PROTECT, "weights": WEIGHTS}, 'budget.weights: it means nothing to allocation = "protect-informative"'),
+        ({"groups": 3}, 'means nothing to allocation = "uniform". Remove it, or write allocation = "protect-inf'),
+        ({"label": "age"}, 'or write allocation = "use-informative" or "protect-informative"'),
+    ],
+)
+def test_groups_that_do_not_fit_are_refused(budget: dict[str, Any], message: str) -> None:
+    with pytest.raises(AgreementError) as raised:
+        cp.agreement_from_mapping(mapping_with(budget, "vhdp"))
+    assert message in str(raised.value)
+
+
+def test_protecting_informative_columns_is_for_a_mechanism_that_publishes_every_record() -> None:
+    with pytest.raises(AgreementError, match=r"'copula' opens sums over many people only\. It is for 'vhdp'"):
+        cp.agreement_from_mapping(mapping_with(PROTECT))
+
+
+@pytest.mark.parametrize("allocation", ["use-informative", "protect-informative"])
+def test_one_column_in_all_is_refused_before_anything_runs(allocation: str) -> None:
+    agreement = cp.agreement_from_mapping(mapping_with({"allocation": allocation}, "vhdp"))
+    (problem,) = broken_budget_rules(agreement.model_copy(update={"attributes": {}}))
+    assert "'default' is the only column. Remove the section" in problem
+
+
+@pytest.mark.parametrize("allocation", ["use-informative", "protect-informative"])
+def test_masked_sums_count_tables_of_whole_rows_only(allocation: str) -> None:
+    mapping = mapping_with({"allocation": allocation}, "vhdp", engine={"name": "masked-sum"})
+    agreement = cp.agreement_from_mapping(repartition(mapping, "horizontal"))
+    assert agreement.need == "sums" and agreement.mechanism.needs("horizontal") == "own values"
+    with pytest.raises(AgreementError, match="which different owners hold, and the engine 'masked-sum' adds up"):
+        cp.agreement_from_mapping(repartition(mapping, "vertical"))
 
 
 def test_equal_meanings_have_one_hash() -> None:

@@ -178,6 +178,11 @@ class Measure:
         return geometric_noise(rate) if self.shares is None else shared_laplace(rate, self.shares)
 
     @property
+    def noise_variance(self) -> Fraction:
+        """A little more than the variance of an entry's noise, 2 p / (1 - p)^2 with p = e^-rate: 2 / rate^2."""
+        return 2 / self.noise.rate**2 * (1 if self.shares is None else self.shares.variance_factor)
+
+    @property
     def scale_in_people(self) -> float:
         """The noise's scale, in people."""
         return self.noise.scale / self.points_per_person

@@ -183,12 +183,11 @@ def _of_engine(agreement: Agreement, circumstances: Circumstances) -> Sequence[s
 def _secrecy(agreement: Agreement, circumstances: Circumstances) -> str:
     """Who could see what; an engine's own words are about what it computes."""
     said = circumstances.secrecy
-    if circumstances.engine == "spu" and agreement.publishes_each_record:
-        said = "Every owner perturbed its own values before it told them to all parties, and knows their noise."
-        if computes_jointly(agreement):
-            said += f" For what was counted jointly before: {circumstances.secrecy}"
-        else:
-            said += " Nothing was computed on secrets; the engine helped to align records, if they were joined."
+    alone = "Every owner perturbed its own values before it told them to all parties, and knows their noise."
+    if agreement.publishes_each_record and circumstances.engine != "ideal" and computes_jointly(agreement):
+        said = f"{alone} For what was counted jointly before: {circumstances.secrecy}"
+    elif agreement.publishes_each_record and circumstances.engine == "spu":
+        said = f"{alone} Nothing was computed on secrets; the engine helped to align records, if they were joined."
     no_promise = agreement.mechanism.no_promise(agreement)
     return said if no_promise is None else f"{no_promise.use_of_the_engine} {said}"
 

@@ -179,7 +179,7 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
 
 def computes_jointly(agreement: Agreement) -> bool:
     """Whether anything is computed on secrets or sums, beside what owners perturb alone."""
-    measures_first = agreement.budget.allocation == "use-informative" or bool(agreement.privacy.class_disagreement)
+    measures_first = agreement.budget.is_by_gain or bool(agreement.privacy.class_disagreement)
     return not agreement.publishes_each_record or measures_first
 
 

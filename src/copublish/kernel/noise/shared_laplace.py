@@ -45,7 +45,7 @@ class NoiseShares:
     @staticmethod
     def of(agreement: Agreement) -> NoiseShares | None:
         """The shares of an agreement; none if a secure engine draws the noise, or there are no joint sums."""
-        if agreement.engine.name != "masked-sum" or agreement.mechanism.needs(agreement.partition) != "sums":
+        if agreement.engine.name != "masked-sum" or agreement.need != "sums":
             return None
         return NoiseShares(agreement.owners, agreement.colluders)
 

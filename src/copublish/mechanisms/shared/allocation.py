@@ -2,7 +2,7 @@
 
 The parts are fractions that add up exactly. For weights by information gain, noisy tables of every column by the
 label are opened first, for a share of the budget; the weights follow from them, so later budgets depend on opened
-values alone.
+values only. "use-informative" gives columns that tell more about the label more epsilon, "protect-informative" less.
 """
 
 from __future__ import annotations
@@ -16,10 +16,18 @@ from typing import Any
 
 from pydantic.dataclasses import dataclass as typed
 
-from copublish.agreement.budget import LARGEST_GAIN_WEIGHT, LEAST_GAIN_WEIGHT, agreed_weights
+from copublish.agreement.budget import (
+    LARGEST_GAIN_WEIGHT,
+    LEAST_GAIN_WEIGHT,
+    agreed_weights,
+    group_sizes,
+    group_weights,
+    share_limits,
+)
 from copublish.agreement.model import Agreement
 from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, Disclosure, Divided, Measure, Neighbors, Place
 from copublish.kernel.accounting.formatting import show_exact, state_noise
+from copublish.kernel.noise.shared_laplace import NoiseShares
 from copublish.types import IntArray, TypedJson
 
 TABLES = "table by label"
@@ -29,6 +37,13 @@ LARGE_NOISE = Fraction(1, 4)
 """Where a table's noise, of all its cells together, is more than this share of the records, gains tell little."""
 
 RATIO_DIGITS = Decimal("0.000001")
+
+WORDS_OF_RULES = {
+    "uniform": "equal shares",
+    "weights": "agreed shares",
+    "use-informative": "more epsilon for columns that tell more about the label",
+    "protect-informative": "less epsilon, so more noise, for columns that tell more about the label",
+}
 
 
 def divide(budget: Fraction, weights: Mapping[str, Fraction]) -> dict[str, Fraction]:
@@ -44,7 +59,7 @@ class Gains:
     Attributes:
         noisy_tables: For every column but the label, its noisy counts by label: shape (n_values, n_labels).
         ratios: The columns' information gain ratios.
-        weights: Every column's weight; the label has that of the column that tells most.
+        weights: Every column's weight; the label has that of the column that tells most, as it tells all of itself.
     """
 
     noisy_tables: Mapping[str, IntArray]
@@ -76,12 +91,19 @@ class Division(TypedJson):
         columns: Every column's part.
         label: Where gains divide it, what they are about.
         tables: What the tables took, exactly.
+        group_weights: The weights of the groups of columns, from those that tell most to those that tell least.
     """
 
     rule: str
     columns: dict[str, DividedColumn]
     label: str | None = None
     tables: str | None = None
+    group_weights: tuple[str, ...] | None = None
+
+    @property
+    def in_words(self) -> str:
+        """How the budget was divided, in a few words."""
+        return words_of_rule(self.rule, self.group_weights)
 
 
 @dataclass(frozen=True)
@@ -99,7 +121,7 @@ class Allocation:
     @property
     def for_tables(self) -> Fraction:
         """What the tables of values by label take: nothing unless gains are asked for."""
-        if self.agreement.budget.allocation != "use-informative":
+        if not self.agreement.budget.is_by_gain:
             return Fraction(0)
         return self.total * Fraction(self.agreement.budget.share_for_tables)
 
@@ -131,14 +153,21 @@ class Allocation:
             raise ValueError("weights by information gain need the tables that were opened")
         return weights
 
+    @property
+    def group_weights(self) -> tuple[Fraction, ...] | None:
+        """The weights of the groups that columns are put in; nothing if there are no groups."""
+        is_grouped = self.agreement.budget.allocation == "protect-informative"
+        return group_weights(self.agreement) if is_grouped else None
+
+    def weights_by_gain(self, ratios: Mapping[str, Decimal]) -> dict[str, Fraction]:
+        """Each column's weight by the agreed rule, given the gain ratios of all columns but the label."""
+        columns, weights = list(self.agreement.columns), self.group_weights
+        return weights_to_use(ratios, columns) if weights is None else weights_to_protect(ratios, columns, weights)
+
     def limits(self) -> dict[str, tuple[Fraction, Fraction]]:
         """The smallest and the largest budget that each column can get."""
-        if self.agreed is not None:
-            return {column: (budget, budget) for column, budget in self.agreed.items()}
-        columns, rest = self.agreement.columns, self.total - self.for_tables
-        low, high, others = LEAST_GAIN_WEIGHT, LARGEST_GAIN_WEIGHT, len(columns) - 1
-        least, most = Fraction(low, low + others * high), Fraction(high, high + others * low)
-        return dict.fromkeys(columns, (rest * least, rest * most))
+        shares = share_limits(self.agreement)
+        return {column: (self.total * least, self.total * most) for column, (least, most) in shares.items()}
 
     def tables(self) -> dict[str, Measure]:
         """The disclosure of every column's table by label; none unless gains are asked for."""
@@ -155,6 +184,7 @@ class Allocation:
                 l1_sensitivity=HISTOGRAM_L1,
                 changed_entries=HISTOGRAM_L1,
                 entries=columns[column].size * columns[label].size,
+                shares=NoiseShares.of(self.agreement),
             )
             for column in others
         }
@@ -180,6 +210,8 @@ class Allocation:
         described: dict[str, Any] = {"rule": self.agreement.budget.allocation}
         if self.for_tables:
             described |= {"label": self.agreement.budget_label, "tables": show_exact(self.for_tables)}
+        if self.group_weights is not None:
+            described["group_weights"] = [str(weight) for weight in self.group_weights]
         described["columns"] = {}
         for column, (least, most) in self.limits().items():
             ends = [self._describe_column(of(column, budget), budget) for budget in (least, most)]
@@ -189,6 +221,11 @@ class Allocation:
     def _describe_column(self, disclosure: Disclosure, budget: Fraction) -> dict[str, Any]:
         share = round(float(budget / self.agreement.epsilon), 6)
         return {"epsilon": show_exact(budget), "share": share, "noise": state_noise(disclosure).to_json()}
+
+    @property
+    def in_words(self) -> str:
+        """How the budget is divided, in a few words."""
+        return words_of_rule(self.agreement.budget.allocation, self.group_weights)
 
     def warnings(self) -> list[str]:
         """What people should think about before they let the data divide the budget."""
@@ -212,7 +249,7 @@ def _costs(part: Disclosure, *, budget: Fraction, calibrated_to: Neighbors) -> d
     return found
 
 
-def weights_by_gain(ratios: Mapping[str, Decimal], columns: Sequence[str]) -> dict[str, Fraction]:
+def weights_to_use(ratios: Mapping[str, Decimal], columns: Sequence[str]) -> dict[str, Fraction]:
     """Weights in proportion to gain ratios: whole numbers, none below the least; alike if no ratio is above 0.
 
     A column without a ratio, the label, gets the largest weight: it tells everything about itself.
@@ -226,6 +263,26 @@ def weights_by_gain(ratios: Mapping[str, Decimal], columns: Sequence[str]) -> di
     return weights
 
 
+def weights_to_protect(
+    ratios: Mapping[str, Decimal], columns: Sequence[str], of_groups: Sequence[Fraction]
+) -> dict[str, Fraction]:
+    """Weights by groups: columns are ranked by gain ratio and divided into groups of equal size, the highest first.
+
+    Columns with the same ratio are in one group, the first that any of them would be in. A column without a ratio, the
+    label, is in the first group: it tells everything about itself.
+    """
+    ranked = sorted(ratios.values(), reverse=True)
+    sizes = group_sizes(len(ranked), len(of_groups))
+    by_rank = [weight for size, weight in zip(sizes, of_groups, strict=True) for _ in range(size)]
+    return {column: by_rank[ranked.index(ratios[column])] if column in ratios else of_groups[0] for column in columns}
+
+
+def words_of_rule(rule: str, of_groups: Sequence[Fraction | str] | None) -> str:
+    """A rule by which a budget is divided, with a few words about it."""
+    groups = "" if of_groups is None else f", in groups of weight {', '.join(map(str, of_groups))}"
+    return f"{rule} ({WORDS_OF_RULES[rule]}{groups})" if rule in WORDS_OF_RULES else rule
+
+
 def describe_division(allocation: Allocation, gains: Gains | None) -> Division:
     """How a run divided the budget, with everything that was opened for it."""
     budgets = allocation.budgets(gains)
@@ -235,6 +292,7 @@ def describe_division(allocation: Allocation, gains: Gains | None) -> Division:
         columns={column: _divided_column(column, budget, gains) for column, budget in budgets.items()},
         label=allocation.agreement.budget_label if by_gain else None,
         tables=show_exact(allocation.for_tables) if by_gain else None,
+        group_weights=None if allocation.group_weights is None else tuple(map(str, allocation.group_weights)),
     )
 
 

@@ -9,7 +9,7 @@ from copublish.agreement.axis import Axis
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.engine import SumEngine
 from copublish.kernel.secrets.gate import RevealGate
-from copublish.mechanisms.shared.allocation import Allocation, Gains, weights_by_gain
+from copublish.mechanisms.shared.allocation import Allocation, Gains
 from copublish.mechanisms.shared.information import gain_ratio
 from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.progress import Progress
@@ -50,8 +50,8 @@ def measure_gains(
     ratios = {}
     for column, noisy in noisy_tables.items():
         counts = consistent_counts(noisy.ravel(), total).reshape(noisy.shape)
-        ratios[column] = gain_ratio(counts, 2 / disclosures[column].noise.rate ** 2)
-    return Gains(noisy_tables, ratios, weights_by_gain(ratios, list(columns)))
+        ratios[column] = gain_ratio(counts, disclosures[column].noise_variance)
+    return Gains(noisy_tables, ratios, allocation.weights_by_gain(ratios))
 
 
 def _estimated_total(noisy_tables: Sequence[IntArray]) -> int:

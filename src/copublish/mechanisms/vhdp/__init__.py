@@ -20,7 +20,11 @@ from copublish.mechanisms.vhdp.settings import VhdpSettings
 
 
 class Vhdp(Mechanism[VhdpPlan, VhdpResult, VhdpDetails]):
-    """Has every owner add noise to every value of its columns, and publishes all records."""
+    """Has every owner add noise to every value of its columns, and publishes all records.
+
+    With the allocation "protect-informative" it is VHDP (Xia, Zhu, Ding, Jin and Zou 2019), with noisy scores, budgets
+    that add up and noise that is scaled to ranges.
+    """
 
     version: ClassVar[int] = 1
     settings: ClassVar[type[MechanismSettings]] = VhdpSettings

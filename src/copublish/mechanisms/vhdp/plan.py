@@ -13,6 +13,7 @@ from copublish.agreement.settings import drawing_mechanisms
 from copublish.kernel.accounting.disclosures import Disclosure, Place
 from copublish.kernel.accounting.perturbations import Perturb, PerturbCategory, PerturbNumber
 from copublish.kernel.certificate.build import Method
+from copublish.kernel.noise.shared_laplace import NoiseShares
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.shared.allocation import Allocation
 
@@ -68,15 +69,23 @@ class VhdpPlan(Plan["VhdpResult"]):
 
     def method(self) -> Method:
         """What the mechanism does, in words for the certificate."""
-        tables = "Discrete Laplace noise, drawn jointly, on the counts of every column by the label. "
         return Method(
             product="Perturbed microdata",
-            mechanisms=f"{tables if self.allocation.for_tables else ''}Every owner perturbs its own columns: discrete "
+            mechanisms=f"{self._tables_in_words()}Every owner perturbs its own columns: discrete "
             "Laplace noise on numbers, randomized response on categories, from its own coins; all arithmetic is on "
             "integers.",
             post_processing="Numbers are clipped to their bounds. Records are in an order that follows from their "
             "published values.",
             model="Noise added by each owner",
+        )
+
+    def _tables_in_words(self) -> str:
+        if not self.allocation.for_tables:
+            return ""
+        how = "drawn jointly" if NoiseShares.of(self.agreement) is None else "the sum of shares that owners draw"
+        return (
+            f"Discrete Laplace noise, {how}, on the counts of every column by the label. Epsilon is divided between "
+            f"columns by what follows: {self.allocation.in_words}. "
         )
 
     def describe(self) -> dict[str, Any]:
@@ -87,7 +96,7 @@ class VhdpPlan(Plan["VhdpResult"]):
         """The same in a few words, by heading."""
         return {
             "Publishes": f"every record, perturbed, with {len(self.agreement.columns)} columns",
-            "Epsilon": f"divided between columns: {self.agreement.budget.allocation}",
+            "Epsilon": f"divided between columns: {self.allocation.in_words}",
         }
 
     def typical_noise(self) -> tuple[str, float]:

@@ -34,7 +34,7 @@ def facts(publication: Publication) -> dict[str, Any]:
         ],
         "summaries": publication.reading.summaries(),
         "snippets": snippets(publication),
-        "rule": details.allocation.rule,
+        "rule": details.allocation.in_words,
         "label": None if details.label_information is None else details.label_information.label,
         "told": [] if details.label_information is None else details.label_information.told(),
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from copublish.agreement.budget import broken_budget_rules, least_shares
+from copublish.agreement.budget import broken_budget_rules, share_limits
 from copublish.agreement.domain import CategoricalDomain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.agreement.rules import constant_columns
@@ -64,7 +64,11 @@ class VhdpSettings(MechanismSettings):
 
 
 def _noise(agreement: Agreement) -> Iterator[str]:
-    least = {} if any(broken_budget_rules(agreement)) else least_shares(agreement)
+    least = (
+        {}
+        if any(broken_budget_rules(agreement))
+        else {column: share for column, (share, _) in share_limits(agreement).items()}
+    )
     for name, domain in agreement.domains.items():
         if isinstance(domain, NumericalDomain) and name in least:
             # Half of a column's budget is for its numbers where the other half hides which of them are missing.

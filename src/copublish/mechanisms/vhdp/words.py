@@ -21,6 +21,7 @@ def about(publication: Publication) -> About:
     """What the README of a release folder says."""
     n_records, parties = publication.records.num_rows, in_words(publication.certificate.parties)
     about_label = ", and what it still tells about the label" if details_of(publication).label_information else ""
+    rule = details_of(publication).allocation.in_words
     return About(
         f"""This folder is a differentially private data set of {n_records:,} perturbed records, made together by
 {parties}. Each row stands for one real person, but every value in it carries noise that the
@@ -30,8 +31,9 @@ owner of the column added before it left.""",
 | `records.parquet`, `records.csv` | the perturbed records, in an order that follows from their values |
 | `vhdp.json` | the noise of every column, its share of the budget{about_label} |
 | `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
-        """Numbers carry discrete Laplace noise and are clipped to their bounds; categories are kept with a stated
-probability and otherwise replaced by another value. `vhdp.json` has each column's noise. A single value tells next to
+        f"""Numbers carry discrete Laplace noise and are clipped to their bounds; categories are kept with a stated
+probability and otherwise replaced by another value. `vhdp.json` has each column's noise. Epsilon was divided between
+the columns by the rule {rule}. A single value tells next to
 nothing: use averages over many records, and mind that noise and clipping pull means to the middle and weaken every
 dependence. Of v categories that are kept with probability k, a published share s estimates the true share (s - q) /
 (k - q), where q = (1 - k) / (v - 1).""",

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from scipy.stats import entropy as scipy_entropy
 
 import copublish as cp
-from copublish.agreement.budget import least_shares
+from copublish.agreement.budget import share_limits
 from copublish.kernel.accounting.disclosures import NEIGHBORS
 from copublish.mechanisms.copula.model import LEAST_LIMIT, SCORE_LIMIT, score_limits
 from copublish.mechanisms.copula.plan import CopulaPlan, products_l1
 from copublish.mechanisms.registry import plan_of
-from copublish.mechanisms.shared.allocation import Allocation, divide, weights_by_gain
+from copublish.mechanisms.shared.allocation import Allocation, divide, weights_to_protect, weights_to_use
 from copublish.mechanisms.shared.information import entropy, gain_ratio, information_kept, mutual_information
 from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.mechanisms.vhdp.plan import VhdpPlan
@@ -32,15 +32,25 @@ COLUMNS = ("job", "region", "age", "income", "default")
 epsilons = st.decimals("0.01", "10", places=4)
 shares = st.decimals("0.01", "0.99", places=2)
 weights = st.fixed_dictionaries(dict.fromkeys(COLUMNS, st.decimals("0.001", "1000", places=3)))
-budgets = st.one_of(
+labels = st.fixed_dictionaries({"label": st.sampled_from(COLUMNS), "share": shares})
+groups = st.one_of(
     st.just({}),
-    weights.map(lambda found: {"allocation": "weights", "weights": found}),
-    st.builds(
-        lambda label, share: {"allocation": "use-informative", "label": label, "share": share},
-        st.sampled_from(COLUMNS),
-        shares,
+    st.integers(1, len(COLUMNS) - 1).map(lambda number: {"groups": number}),
+    st.lists(st.decimals("0.01", "100", places=2), min_size=1, max_size=len(COLUMNS) - 1).map(
+        lambda found: {"group_weights": sorted(found)}
     ),
 )
+budgets_of_sums = st.one_of(
+    st.just({}),
+    weights.map(lambda found: {"allocation": "weights", "weights": found}),
+    labels.map(lambda about: {"allocation": "use-informative", **about}),
+)
+protecting = st.builds(lambda about, of: {"allocation": "protect-informative", **about, **of}, labels, groups)
+divided = st.one_of(
+    st.tuples(st.just("copula"), budgets_of_sums), st.tuples(st.just("vhdp"), st.one_of(budgets_of_sums, protecting))
+)
+some_gains = st.lists(st.one_of(st.integers(0, 2), st.integers(0, 10**6)), min_size=4, max_size=4)
+"""Often the same ones, which are in one group."""
 
 
 def agreement_with(
@@ -52,18 +62,19 @@ def agreement_with(
     return cp.agreement_from_mapping(mapping)
 
 
-@given(epsilons, budgets, st.sampled_from(["copula", "vhdp"]), st.lists(st.integers(0, 10**6), min_size=4, max_size=4))
+@given(epsilons, divided, some_gains)
 @LAWS
 def test_all_budgets_add_up_to_epsilon_exactly_whatever_is_agreed_and_whatever_the_gains_are(
-    epsilon: Decimal, budget: dict[str, Any], mechanism: str, gains: list[int]
+    epsilon: Decimal, divided: tuple[str, dict[str, Any]], gains: list[int]
 ) -> None:
+    mechanism, budget = divided
     agreement = agreement_with(mechanism, budget, epsilon)
     plan = plan_of(agreement)
     assert isinstance(plan, CopulaPlan | VhdpPlan)
     allocation = plan.allocation
     if allocation.for_tables:
         others = [column for column in COLUMNS if column != agreement.budget_label]
-        found = weights_by_gain({c: Decimal(g) / 10**6 for c, g in zip(others, gains, strict=True)}, COLUMNS)
+        found = allocation.weights_by_gain({c: Decimal(g) / 10**6 for c, g in zip(others, gains, strict=True)})
     else:
         found = dict(allocation.weights(None))
     parts = divide(allocation.total - allocation.for_tables, found)
@@ -73,15 +84,45 @@ def test_all_budgets_add_up_to_epsilon_exactly_whatever_is_agreed_and_whatever_t
     assert sum(parts.values()) + tables + dependence == agreement.epsilon == plan.cost().replace
     for column, (least, most) in allocation.limits().items():
         assert 0 < least <= parts[column] <= most
-        assert least_shares(agreement)[column] * allocation.total <= parts[column]
+        assert share_limits(agreement)[column] == (least / allocation.total, most / allocation.total)
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "neighbors"), [("copula", "add-remove"), ("copula", "replace"), ("vhdp", "replace")]
+    "budget",
+    [
+        {},
+        {"groups": 1},
+        {"groups": 2, "label": "age"},
+        {"groups": 4, "share": "0.5"},
+        {"group_weights": ["0.1", "0.1", "3"]},
+    ],
 )
-def test_a_run_that_divides_by_gains_spends_epsilon_exactly_and_never_more_than_was_reserved(mechanism, neighbors):
+def test_the_limits_of_groups_are_attained_whatever_ranks_columns_have(budget):
+    """Every way in which four columns can be ranked, with columns that tell the same."""
+    allocation = Allocation(agreement_with("vhdp", {"allocation": "protect-informative", **budget}), Fraction(1))
+    others = [column for column in COLUMNS if column != allocation.agreement.budget_label]
+    found: dict[str, list[Fraction]] = {column: [] for column in COLUMNS}
+    for ranks in itertools.product(range(len(others)), repeat=len(others)):
+        of_columns = allocation.weights_by_gain({c: Decimal(rank) for c, rank in zip(others, ranks, strict=True)})
+        for column, part in divide(allocation.total - allocation.for_tables, of_columns).items():
+            found[column].append(part)
+    assert {column: (min(parts), max(parts)) for column, parts in found.items()} == allocation.limits()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "neighbors", "rule"),
+    [
+        ("copula", "add-remove", "use-informative"),
+        ("copula", "replace", "use-informative"),
+        ("vhdp", "replace", "use-informative"),
+        ("vhdp", "replace", "protect-informative"),
+    ],
+)
+def test_a_run_that_divides_by_gains_spends_epsilon_exactly_and_never_more_than_was_reserved(
+    mechanism, neighbors, rule
+):
     """The certificate adds up what was opened; the plan had reserved as much, or more under the other relation."""
-    agreement = agreement_with(mechanism, {"allocation": "use-informative"}, neighbors=neighbors)
+    agreement = agreement_with(mechanism, {"allocation": rule}, neighbors=neighbors)
     generator = np.random.default_rng(3)
     frames = fragment_frames(agreement, random_table(agreement, 400, generator), generator)
     release = simulate_with(agreement, frames, seeded(agreement.party_names, 5))
@@ -142,8 +183,49 @@ def test_noise_alone_shows_hardly_any_gain_and_without_the_correction_it_would()
 
 def test_weights_go_with_gains_have_a_floor_and_the_label_has_the_largest():
     ratios = {"a": Decimal("0.2"), "b": Decimal("0.1"), "c": Decimal("0.001")}
-    assert weights_by_gain(ratios, ["a", "b", "c", "label"]) == {"a": 1000, "b": 500, "c": 100, "label": 1000}
-    assert set(weights_by_gain(dict.fromkeys("ab", Decimal(0)), ["a", "b", "label"]).values()) == {1000}
+    assert weights_to_use(ratios, ["a", "b", "c", "label"]) == {"a": 1000, "b": 500, "c": 100, "label": 1000}
+    assert set(weights_to_use(dict.fromkeys("ab", Decimal(0)), ["a", "b", "label"]).values()) == {1000}
+
+
+SCORES_OF_ADULT = {
+    **{"age": "0.0173", "workclass": "0.0121", "fnlwgt": "0.0413", "education": "0.0321", "education-num": "0.0321"},
+    **{"marital-status": "0.0865", "occupation": "0.0274", "relationship": "0.0777", "race": "0.0107"},
+    **{"sex": "0.0412", "capital-gain": "0.1396", "capital-loss": "0.1040", "hours-per-week": "0.0175"},
+    **{"native-country": "0.0112"},
+}
+"""Information gain ratios about income, as docs/results/vhdp.md has them for Figure 5 of the VHDP paper."""
+
+
+def test_columns_that_tell_more_get_smaller_weights_as_in_the_paper():
+    """Section 5.1.1: three groups, (1/2)^2, (1/2)^1 and 1, "the larger the IGR score, the smaller the weight"."""
+    quarter, half = Fraction(1, 4), Fraction(1, 2)
+    ratios = {name: Decimal(score) for name, score in SCORES_OF_ADULT.items()}
+    found = weights_to_protect(ratios, [*ratios, "income"], (quarter, half, Fraction(1)))
+    most = {"capital-gain", "capital-loss", "marital-status", "relationship", "fnlwgt", "income"}
+    least = {"age", "workclass", "native-country", "race"}
+    assert {name for name, weight in found.items() if weight == quarter} == most
+    assert {name for name, weight in found.items() if weight == 1} == least
+    assert all(found[name] == half for name in found if name not in most | least)
+
+
+def test_weights_of_definition_12_with_p_q_and_k():
+    """(1/2)^p, ..., 1/2, 1, 2, ..., 2^q with p + q + 1 = k: here p = 1, q = 2, k = 4, a group for every column."""
+    budget = {"allocation": "protect-informative", "group_weights": ["0.5", 1, 2, 4]}
+    allocation = Allocation(agreement_with("vhdp", budget), Fraction(1))
+    ratios = {"job": Decimal(1), "region": Decimal(4), "age": Decimal(2), "income": Decimal(3)}
+    half = Fraction(1, 2)
+    assert allocation.weights_by_gain(ratios) == {"job": 4, "region": half, "age": 2, "income": 1, "default": half}
+    usual = Allocation(agreement_with("vhdp", {"allocation": "protect-informative", "groups": 4}), Fraction(1))
+    assert [8 * weight for weight in usual.group_weights or ()] == [1, 2, 4, 8]
+
+
+def test_columns_that_tell_the_same_are_in_one_group_so_nothing_known_is_equal_shares():
+    weights = (Fraction(1, 4), Fraction(1, 2), Fraction(1))
+    nothing = dict.fromkeys("abcdef", Decimal(0))
+    assert set(weights_to_protect(nothing, [*"abcdef", "label"], weights).values()) == {weights[0]}
+    tied = {"a": Decimal(3), "b": Decimal(2), "c": Decimal(2), "d": Decimal(1)}
+    found = weights_to_protect(tied, [*"abcd", "label"], (Fraction(1), Fraction(2)))
+    assert found == {"a": 1, "b": 1, "c": 1, "d": 2, "label": 1}
 
 
 def test_information_kept_takes_off_what_chance_shows():
