@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from copublish.cli import app
 from copublish.errors import CopublishError
 from copublish.tools.drafting.demo import write_demo
 
+PROTECTED = '[budget]\nallocation = "protect-informative"\n'
 GAINS = '[budget]\nallocation = "use-informative"\nlabel = "default"\n'
 
 
@@ -23,12 +25,18 @@ def folder(tmp_path_factory) -> Path:
     text = (folder / "agreement.toml").read_text()
     text = text[: text.index("[mechanism]")].replace("public = false", "public = true")
     text = text.replace('neighbors = "add-remove"', 'neighbors = "replace"')
-    for name, rest in (("vhdp", '"vhdp"\n'), ("gains", f'"copula"\n{GAINS}')):
+    for name, rest in (
+        ("vhdp", '"vhdp"\n'),
+        ("gains", f'"copula"\n{GAINS}'),
+        ("protected", f'"vhdp"\n{PROTECTED}'),
+        ("unfit", f'"vhdp"\n{PROTECTED}group_weights = [0.5, 1]\ngroups = 3\n'),
+    ):
         (folder / f"{name}.toml").write_text(f"{text}[mechanism]\nname = {rest}")
     data = [f"--data=bank={folder / 'bank.parquet'}", f"--data=loans={folder / 'loans.csv'}"]
     done = run("simulate", folder / "vhdp.toml", *data, "--out", folder / "release")
     assert "600 perturbed records in 7 columns" in done
     run("simulate", folder / "gains.toml", *data, "--out", folder / "synthetic")
+    run("simulate", folder / "protected.toml", *data, "--out", folder / "protected")
     return folder
 
 
@@ -64,6 +72,36 @@ def test_describe_shows_the_first_stage_exactly_and_the_limits_of_the_second(fol
     assert described["disclosures"][6]["what"].endswith("budgets follow from the tables above")
     age = described["allocation"]["columns"]["age"]
     assert age["least"]["share"] < 1 / 7 < age["most"]["share"] and "scale_in_people" in age["least"]["noise"]
+
+
+def test_describe_shows_which_columns_are_protected_more_and_the_weights_of_the_groups(folder):
+    shown = " ".join(run("describe", folder / "protected.toml").split())
+    assert "less epsilon, so more noise, for columns that tell more about the label, in groups of weight 1/4" in shown
+    assert "groups from those that tell most have weights 1/4, 1/2, 1" in shown
+    described = json.loads(run("describe", folder / "protected.toml", "--format", "json"))
+    assert described["allocation"]["group_weights"] == ["1/4", "1/2", "1"]
+    assert [d["kind"] for d in described["disclosures"]] == ["measure"] * 6 + ["divided"]
+    assert sum(float(Fraction(d["epsilon"]["replace"])) for d in described["disclosures"]) == pytest.approx(1)
+
+
+def test_a_release_says_by_which_rule_epsilon_was_divided_and_spends_all_of_it(folder):
+    details = json.loads((folder / "protected" / "vhdp.json").read_text())["allocation"]
+    assert (details["rule"], details["group_weights"]) == ("protect-informative", ["1/4", "1/2", "1"])
+    parts = {name: Fraction(column["epsilon"]) for name, column in details["columns"].items()}
+    assert sum(parts.values()) + Fraction(details["tables"]) == 1
+    ratios = {name: column["gain_ratio"] for name, column in details["columns"].items() if "gain_ratio" in column}
+    most, least = max(ratios, key=ratios.__getitem__), min(ratios, key=ratios.__getitem__)
+    assert parts[most] == parts["default"] == min(parts.values()) < parts[least]
+    assert "protect-informative (less epsilon" in " ".join((folder / "protected" / "README.md").read_text().split())
+    assert "protect-informative" in run("report", folder / "protected", "--out", folder / "p.html") + (
+        (folder / "p.html").read_text()
+    )
+
+
+def test_weights_that_do_not_fit_the_groups_are_refused_before_anything_is_read(folder):
+    with pytest.raises(CopublishError, match=r"budget\.group_weights: these are 2 weights for 3 groups"):
+        run("simulate", folder / "unfit.toml", "--data=bank=missing.csv", "--out", folder / "none")
+    assert not (folder / "none").exists()
 
 
 @pytest.mark.parametrize(("release", "mechanism"), [("release", "vhdp"), ("synthetic", "copula")])

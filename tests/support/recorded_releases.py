@@ -64,6 +64,8 @@ WEIGHTS = {"allocation": "weights", "weights": {"job": 2, "region": 1, "age": "1
 
 GAINS = {"allocation": "use-informative"}
 
+PROTECTED = {"allocation": "protect-informative"}
+
 GAINS_ABOUT_JOB = {"allocation": "use-informative", "label": "job", "share": "0.3"}
 
 NOT_PRIVATE = "idp-ir does not protect cluster membership; this is not differential privacy"
@@ -378,6 +380,17 @@ CASES: dict[str, Case] = {
     ),
     "vhdp horizontal weights 3-classes": Case(agreed("horizontal", VHDP, public=True, budget=WEIGHTS, classes=3)),
     "vhdp horizontal use-informative": Case(agreed("horizontal", VHDP, public=True, budget=GAINS), 200, is_secure=True),
+    "vhdp vertical protect-informative": Case(
+        agreed("vertical", VHDP, public=True, row_order=True, budget=PROTECTED), 200, is_secure=True
+    ),
+    "vhdp vertical protect-informative groups 3-classes": Case(
+        agreed("vertical", VHDP, public=True, budget=PROTECTED | {"group_weights": ["0.5", 1, 2, 4]}, classes=3), 200
+    ),
+    "vhdp horizontal masked-sum protect-informative 3-owners": Case(
+        agreed("horizontal", VHDP, parties=3, public=True, identifier=False, budget=PROTECTED, engine=SUMS),
+        200,
+        is_secure=True,
+    ),
     "vhdp vertical masked-sum weights": Case(
         agreed("vertical", VHDP, public=True, row_order=True, budget=WEIGHTS, engine=SUMS), is_secure=True
     ),

@@ -19,6 +19,7 @@ from copublish.tools.drafting.answers import (
     column_from,
     epsilon_from,
     expected_from,
+    mechanism_from,
     name_from,
     number_from,
     partition_from,
@@ -63,6 +64,9 @@ def init(
     dataset: Annotated[str | None, typer.Option(help="Name under which ledgers count what is spent.")] = None,
     epsilon: Annotated[str | None, typer.Option(help="The privacy budget of the release.")] = None,
     expected: Annotated[str | None, typer.Option(help="Public estimate of the number of records.")] = None,
+    mechanism: Annotated[
+        str | None, typer.Option(help="Draft its sections: vhdp, marginals ... Default: specialization.")
+    ] = None,
     offer_values: Annotated[
         bool,
         typer.Option(
@@ -105,6 +109,7 @@ def init(
         "partition": option(partition, partition_from, "--partition"),
         "epsilon": option(epsilon, epsilon_from, "--epsilon"),
         "expected": option(expected, expected_from, "--expected"),
+        "mechanism": option(mechanism, mechanism_from, "--mechanism"),
     }
     said_something = any(value is not None for value in (*given.values(), identifier, class_, party))
     if not (owners or described or asking or said_something):

@@ -217,7 +217,10 @@ class Mechanism(ABC, Generic[P, R, D]):
     """The tables that a release folder holds, each with its kinds of files."""
 
     example: ClassVar[str] = ""
-    """Its section in an agreement to start from, with comments."""
+    """Its sections in an agreement to start from, with comments."""
+
+    drafted: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """What a draft says in sections of all mechanisms, because this one takes nothing else."""
 
     kind_of_records: ClassVar[str] = ""
     """What its records are, in a word."""

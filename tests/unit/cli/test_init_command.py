@@ -163,6 +163,18 @@ def test_without_data_the_columns_are_asked_for():
     assert draft["records"]["identifier"] == "patient"
 
 
+def test_a_draft_of_vhdp_protects_informative_columns_and_says_what_it_needs():
+    init("--from", "clinic.csv", "--mechanism", "vhdp", "--class", "ill", "--identifier", "person_id")
+    draft = drafted()
+    assert draft["mechanism"] == {"name": "vhdp"}
+    assert draft["budget"] == {"allocation": "protect-informative", "share": 0.2}
+    assert (draft["records"]["public"], draft["privacy"]["neighbors"]) == (True, "replace")
+    assert "columns that tell more about the label get less epsilon" in Path("agreement.toml").read_text()
+    init("b.toml", "--from", "clinic.csv", "--mechanism", "copula")
+    assert drafted("b.toml")["mechanism"] == {"name": "copula"} and "budget" not in drafted("b.toml")
+    assert "please answer one of specialization" in init("c.toml", "--mechanism", "vhpd", code=2)
+
+
 def test_a_file_without_a_line_of_names_is_warned_of():
     Path("rows.csv").write_text("P1,44,cook\nP2,18,clerk\n")
     assert "WARNING: a column is called by a number" in init("--from", "rows.csv")

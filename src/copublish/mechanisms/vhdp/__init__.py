@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from rich.console import RenderableType
@@ -30,6 +30,11 @@ class Vhdp(Mechanism[VhdpPlan, VhdpResult, VhdpDetails]):
     settings: ClassVar[type[MechanismSettings]] = VhdpSettings
     details: ClassVar[type[Details]] = VhdpDetails
     details_file: ClassVar[str] = "vhdp.json"
+    example: ClassVar[str] = words.EXAMPLE
+    drafted: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "records": {"public": True},
+        "privacy": {"neighbors": "replace"},
+    }
     kind_of_records: ClassVar[str] = "perturbed"
 
     def plan(self, agreement: Agreement) -> VhdpPlan:

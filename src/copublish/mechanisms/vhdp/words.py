@@ -11,6 +11,15 @@ from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.shared.record_words import columns_table, label_table
 from copublish.mechanisms.vhdp.publish import VhdpDetails
 
+EXAMPLE = """\
+[mechanism]
+name = "vhdp"
+
+[budget]
+allocation = "protect-informative"  # columns that tell more about the label get less epsilon, so more noise
+share = 0.2                         # of epsilon, for the noisy tables that show what columns tell
+"""
+
 
 def details_of(publication: Publication) -> VhdpDetails:
     """How the records were perturbed."""

@@ -18,6 +18,7 @@ from copublish.agreement.model import MAX_EXPECTED, Name, Privacy
 from copublish.agreement.placeholders import FILL_IN
 from copublish.agreement.section import plain_number
 from copublish.agreement.settings import Partition
+from copublish.mechanisms.registry import mechanism_names
 
 Bounds = tuple[Decimal, Decimal]
 
@@ -56,6 +57,14 @@ def partition_from(text: str) -> Partition:
     if word not in get_args(Partition):
         raise ValueError("please answer horizontal, vertical or arbitrary")
     return cast(Partition, word)
+
+
+def mechanism_from(text: str) -> str:
+    """The name of a mechanism."""
+    name = text.strip()
+    if name not in mechanism_names():
+        raise ValueError(f"please answer one of {', '.join(mechanism_names())}")
+    return name
 
 
 def column_from(known: Sequence[str]) -> Callable[[str], str]:

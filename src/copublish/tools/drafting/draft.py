@@ -87,6 +87,7 @@ class Essentials:
     epsilon: Decimal | str = FILL_IN
     expected: int | str = FILL_IN
     parties: Sequence[str] = ()
+    mechanism: str = FIRST_CHOICE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +143,7 @@ class _Builder:
         identifier, class_name = self._identifier(), self._class_name()
         left_out = {identifier, class_name, *self._perhaps_identifiers(identifier)}
         attributes = {column: self._attribute(column) for column in self._shared() if column not in left_out}
+        mechanism = mechanism_named(said.mechanism)
         content: Content = {
             "format": 1,
             "name": said.name,
@@ -153,11 +155,17 @@ class _Builder:
                 "expected": said.expected,
                 "public": False,
                 "missing_spellings": ["?", "NA"],
+                **mechanism.drafted.get("records", {}),
             },
             "class": self._class(class_name),
             "attributes": attributes,
-            "privacy": {"epsilon": said.epsilon, "neighbors": "add-remove"},
-            **tomllib.loads(mechanism_named(FIRST_CHOICE).example, parse_float=Decimal),
+            "privacy": {
+                "epsilon": said.epsilon,
+                "neighbors": "add-remove",
+                **mechanism.drafted.get("privacy", {}),
+            },
+            "mechanism": {"name": said.mechanism},
+            **tomllib.loads(mechanism.example, parse_float=Decimal),
         }
         words = {name: self.dictionary[name].words for name in (*attributes, class_name) if name in self.dictionary}
         return Draft(content, {name: said for name, said in words.items() if said}, self.hints)

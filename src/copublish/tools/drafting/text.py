@@ -15,7 +15,7 @@ from typing import Any
 from copublish.agreement.domain import ROOT_LABEL
 from copublish.agreement.placeholders import FILL_IN, is_placeholder
 from copublish.agreement.section import MAX_DIGITS
-from copublish.mechanisms.registry import FIRST_CHOICE, mechanism_named
+from copublish.mechanisms.registry import mechanism_named, mechanism_names
 from copublish.tools.drafting.comments import Comment, Path, by_place, comments_in
 from copublish.tools.drafting.demo import PREAMBLE
 from copublish.tools.drafting.draft import Draft
@@ -144,7 +144,8 @@ def is_generated(comment: Comment) -> bool:
 def _generated() -> frozenset[str]:
     needed = (f"# {_open_section(section)}" for section in NEEDED)
     meanings = (f"# {meaning}" for meaning in MEANINGS.values())
-    return frozenset((*PREAMBLE.splitlines(), *meanings, *_example_comments().values(), *needed))
+    examples = (comment for name in mechanism_names() for comment in _example_comments(name).values())
+    return frozenset((*PREAMBLE.splitlines(), *meanings, *examples, *needed))
 
 
 def _with_comments(draft: Draft) -> Iterator[str]:
@@ -198,8 +199,8 @@ def _open_section(section: str) -> str:
 
 
 @cache
-def _example_comments() -> Mapping[Path, str]:
-    return {one.path: one.text for one in comments_in(mechanism_named(FIRST_CHOICE).example)}
+def _example_comments(mechanism: str) -> Mapping[Path, str]:
+    return {one.path: one.text for one in comments_in(mechanism_named(mechanism).example)}
 
 
 def _entries(draft: Draft, place: Path, table: Mapping[str, Any], explained: set[str]) -> Iterator[_Line]:
@@ -222,8 +223,8 @@ def _line(draft: Draft, place: Path, value: Any, explained: set[str]) -> _Line:
         return _Line(place, code, comment, is_open=True)
     if meaning and is_new:
         return _Line(place, code, f"# {meaning}")
-    is_example = draft.content.get("mechanism", {}).get("name") == FIRST_CHOICE
-    return _Line(place, code, _example_comments().get(place, "") if is_example else "")
+    name = draft.content.get("mechanism", {}).get("name")
+    return _Line(place, code, _example_comments(name).get(place, "") if name in mechanism_names() else "")
 
 
 def toml_value(value: Any) -> str:
