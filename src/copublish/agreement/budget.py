@@ -113,7 +113,8 @@ def _limits_by_group(agreement: Agreement) -> dict[str, tuple[Fraction, Fraction
     sizes = group_sizes(others, len(weights))
     largest_total = weights[0] + sum(size * weight for size, weight in zip(sizes, weights, strict=True))
     least, most = weights[0] / largest_total, weights[-1] / (weights[-1] + others * weights[0])
-    return dict.fromkeys(agreement.columns, (least, most)) | {label: (least, Fraction(1, others + 1))}
+    of_label = (least, Fraction(1, others + 1))
+    return {column: of_label if column == label else (least, most) for column in agreement.columns}
 
 
 def group_weights(agreement: Agreement) -> tuple[Fraction, ...]:
@@ -160,17 +161,17 @@ def _weights(agreement: Agreement) -> Iterator[str]:
 
 def _by_gain(agreement: Agreement) -> Iterator[str]:
     columns, label = tuple(agreement.columns), agreement.budget.label
-    if agreement.budget_label is None:
-        yield (
-            f'budget.allocation: allocation = "{agreement.budget.allocation}" needs a [class], the column that gains '
-            f'are about. Add the section, or name another column, like label = "{columns[0]}"'
-        )
     if label is not None and label not in columns:
         yield f"budget.label: there is no column '{label}'. Columns: {_listed(columns)}"
     if len(columns) < 2:
         yield (
             f'budget.allocation: "{agreement.budget.allocation}" divides epsilon by what columns tell about a label, '
             f"and {_listed(columns)} is the only column. Remove the section: one column gets all of epsilon"
+        )
+    elif agreement.budget_label is None:
+        yield (
+            f'budget.allocation: allocation = "{agreement.budget.allocation}" needs a [class], the column that gains '
+            f'are about. Add the section, or name another column, like label = "{columns[0]}"'
         )
     if agreement.engine.name == "masked-sum" and agreement.partition != "horizontal":
         yield (

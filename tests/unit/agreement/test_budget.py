@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import copublish as cp
-from copublish.agreement.budget import broken_budget_rules
 from copublish.errors import AgreementError
 from copublish.release.describe import describe
 from support import repartition, small_mapping
@@ -91,9 +90,12 @@ def test_protecting_informative_columns_is_for_a_mechanism_that_publishes_every_
 
 @pytest.mark.parametrize("allocation", ["use-informative", "protect-informative"])
 def test_one_column_in_all_is_refused_before_anything_runs(allocation: str) -> None:
-    agreement = cp.agreement_from_mapping(mapping_with({"allocation": allocation}, "vhdp"))
-    (problem,) = broken_budget_rules(agreement.model_copy(update={"attributes": {}}))
-    assert "'default' is the only column. Remove the section" in problem
+    mapping = repartition(mapping_with({"allocation": allocation}, "vhdp"), "horizontal")
+    mapping["attributes"] = {"age": mapping["attributes"]["age"]}
+    cp.agreement_from_mapping(mapping)
+    del mapping["class"]
+    with pytest.raises(AgreementError, match=r"'age' is the only column\. Remove the section"):
+        cp.agreement_from_mapping(mapping)
 
 
 @pytest.mark.parametrize("allocation", ["use-informative", "protect-informative"])
