@@ -65,7 +65,8 @@ def init(
     epsilon: Annotated[str | None, typer.Option(help="The privacy budget of the release.")] = None,
     expected: Annotated[str | None, typer.Option(help="Public estimate of the number of records.")] = None,
     mechanism: Annotated[
-        str | None, typer.Option(help="Draft its sections: vhdp, marginals ... Default: specialization.")
+        str | None,
+        typer.Option(help="The mechanism whose sections are drafted. Default: the first choice, as in the example."),
     ] = None,
     offer_values: Annotated[
         bool,
