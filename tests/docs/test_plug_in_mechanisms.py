@@ -152,7 +152,7 @@ CONTRADICTING = "    counts_alone: ClassVar[bool] = True\n    publishes_each_rec
         (("from __future__", "import no_such_library\nfrom __future__"), "SyntaxError"),
         (("import numpy", "import no_such_library, numpy"), "No module named 'no_such_library'"),
         (("class LargestGroup(", "class Other("), "has no attribute 'LargestGroup'"),
-        (("class LargestGroup(", "LargestGroup = dict\n\n\nclass Other("), "it is no class of"),
+        (("class LargestGroup(", "LargestGroup = dict\n\n\nclass Other("), "it does not derive from"),
     ],
     ids=["taken name", "contradicting traits", "broken", "needs a library", "is missing", "another class"],
 )

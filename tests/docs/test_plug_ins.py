@@ -101,6 +101,7 @@ def register(app):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run", "ledger", "greet"])
 def test_a_plug_in_with_a_command_whose_name_is_taken_is_refused(tmp_path, name):
     install(tmp_path, "greet", GREETING)

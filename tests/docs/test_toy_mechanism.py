@@ -175,7 +175,7 @@ def test_a_name_belongs_to_one_mechanism():
     class Other(toy_mechanism.LargestGroup):
         """Another mechanism with the same name."""
 
-    with pytest.raises(ValueError, match=r"there is a mechanism 'largest-group' already.*with another name"):
+    with pytest.raises(ValueError, match=r"there is a mechanism 'largest-group' already.*take another name"):
         register(Other())
     assert type(mechanism_named("largest-group")) is toy_mechanism.LargestGroup
 

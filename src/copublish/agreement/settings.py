@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
@@ -17,6 +18,9 @@ Partition = Literal["horizontal", "vertical", "arbitrary"]
 Need = Literal["own values", "sums", "programs", "joins"]
 """What a mechanism asks of an engine: nothing, sums of what every owner counts alone, programs on secrets, or also
 joins of columns that several parties hold."""
+
+NAME = re.compile(r"[a-z][a-z0-9-]*", re.ASCII)
+"""The names of mechanisms: two that differ by case or punctuation only would be mistaken for each other."""
 
 REGISTRY = "copublish.mechanisms.registry"
 """Where the mechanisms are listed. They import this package, so the list is imported when it is first asked for."""
@@ -130,6 +134,8 @@ def contradictions(settings: type[MechanismSettings]) -> Iterator[str]:
         return
     if not settings.names() or not all(isinstance(name, str) and name for name in settings.names()):
         yield "it has no name. Annotate the field 'name' as Literal, with every name that agreements may use"
+    elif odd := [name for name in settings.names() if not NAME.fullmatch(name)]:
+        yield f"a name has lower-case letters, digits and hyphens only, and begins with a letter, unlike {_listed(odd)}"
     if unclear := [trait for trait in YES_OR_NO if not isinstance(getattr(settings, trait), bool)]:
         yield f"{_listed(unclear)} has to be True or False, whatever the agreement is"
         return

@@ -17,6 +17,9 @@ from copublish.errors import CopublishError, plain_text
 
 GROUP = "copublish.commands"
 REPRODUCE = "reproduce"
+LONGEST_MESSAGE = 1_000
+"""Of an error of a plug-in, in characters: says all that is wrong with a mechanism that it registers."""
+
 HOW_TO_REPRODUCE = (
     "'copublish reproduce' belongs to a distribution of its own, copublish-reproduction, and is not available here. "
     "Install it from a checkout of the repository of copublish, of the same version: pip install ./reproduction"
@@ -43,8 +46,8 @@ def add_plug_ins(app: typer.Typer, found: Iterable[EntryPoint] | None = None) ->
                 entry_point.load()(added)
             names = list(get_group(added).commands)
         except Exception as exc:  # somebody else's code: whatever it raises, our own commands have to work
-            said = f"could not be loaded, so its commands are missing. {type(exc).__name__}: {plain_text(exc)}"
-            problems.append(f"{plug_in} {said}")
+            said = f"{type(exc).__name__}: {plain_text(exc, LONGEST_MESSAGE)}"
+            problems.append(f"{plug_in} could not be loaded, so its commands are missing. {said}")
             continue
         if refused := [name for name in names if name in taken]:
             problems.append(

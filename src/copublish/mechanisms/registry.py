@@ -33,7 +33,7 @@ FIRST_CHOICE = "specialization"
 GROUP = "copublish.mechanisms"
 """Entry points of this group name a class of `Mechanism`."""
 
-LONGEST_REASON = 600
+LONGEST_REASON = 1_000
 """Characters of what a plug-in raised that are shown."""
 
 SHIPPED: tuple[AnyMechanism, ...] = (Specialization(), Marginals(), Copula(), Hpdp(), Vhdp(), IdpIr())
@@ -45,28 +45,62 @@ _by_name: dict[str, AnyMechanism] = {}
 def register(mechanism: AnyMechanism) -> None:
     """Let agreements name a mechanism, under all names of its settings.
 
+    Args:
+        mechanism: An object of its class. A second one of the same class changes nothing.
+
     Raises:
-        ValueError: If its traits contradict each other, another one has the name, or it would change the hash of other
-            agreements.
+        ValueError: If it is incomplete, its traits contradict each other or another mechanism has one of its names,
+            with what to do. Nothing is registered then.
     """
+    problems = _incomplete(mechanism) or [*_contradictions(mechanism), *_taken_names(mechanism)]
+    if problems:
+        name = mechanism.__name__ if isinstance(mechanism, type) else type(mechanism).__name__
+        raise ValueError(
+            f"{name} cannot be registered: {'; '.join(problems)}. Change the class and register it again; until then "
+            "no agreement can name it"
+        )
+    names = mechanism.settings.names()
+    _by_name.update({name: mechanism for name in names if name not in _by_name})
+    register_settings(mechanism.settings)
+
+
+def _incomplete(mechanism: object) -> list[str]:
+    """Messages about what is missing to be a mechanism at all."""
+    if isinstance(mechanism, type):
+        return [f"it is a class, and an object is registered: register({mechanism.__name__}())"]
+    if not isinstance(mechanism, Mechanism):
+        return ["it does not derive from copublish.mechanisms.base.Mechanism"]
+    missing = [name for name in ("settings", "version", "details", "details_file") if not hasattr(mechanism, name)]
+    if missing:
+        return [f"its class lacks {', '.join(f'{name!r}' for name in missing)}"]
+    if not (isinstance(mechanism.settings, type) and issubclass(mechanism.settings, MechanismSettings)):
+        return ["'settings' has to be a class that derives from MechanismSettings"]
+    return []
+
+
+def _contradictions(mechanism: AnyMechanism) -> list[str]:
+    """Messages about traits that do not go together."""
     settings = mechanism.settings
     problems = list(contradictions(settings))
     if not problems and mechanism.promises != (settings.no_promise is MechanismSettings.no_promise):
         problems.append("'promises' has to say whether its settings have a promise ('no_promise')")
     if mechanism.details_file in FILES_OF_EVERY_RELEASE:
-        problems.append(f"'details_file' is '{mechanism.details_file}', which every release has for something else")
-    if problems:
-        raise ValueError(f"{type(mechanism).__name__} cannot be registered: {'; '.join(problems)}")
-    names = settings.names()
-    for name in names:
-        if name in _by_name and type(_by_name[name]) is not type(mechanism):
-            taken_by = f"{type(_by_name[name]).__module__}.{type(_by_name[name]).__qualname__}"
-            raise ValueError(
-                f"there is a mechanism '{name}' already, {taken_by}. Annotate the field 'name' of "
-                f"{settings.__name__} with another name"
-            )
-    _by_name.update({name: mechanism for name in names if name not in _by_name})
-    register_settings(mechanism.settings)
+        problems.append(
+            f"'details_file' is '{mechanism.details_file}', which every release has for something else: take another "
+            "name"
+        )
+    return problems
+
+
+def _taken_names(mechanism: AnyMechanism) -> list[str]:
+    """Messages about names that agreements use for another mechanism."""
+    others = {name: type(_by_name[name]) for name in mechanism.settings.names() if name in _by_name}
+    return [
+        f"there is a mechanism '{name}' already ({other.__module__}.{other.__qualname__}): take another name in the "
+        "field 'name' of its settings, or uninstall the package of one of the two"
+        for name, other in others.items()
+        if other is not type(mechanism)
+    ]
 
 
 class _PlugIns:
@@ -85,10 +119,7 @@ class _PlugIns:
             self._are_loaded = True
             for entry_point in sorted(entry_points(group=GROUP)):
                 try:
-                    mechanism = entry_point.load()()
-                    if not isinstance(mechanism, Mechanism):
-                        raise TypeError("it is no class of copublish.mechanisms.base.Mechanism")
-                    register(mechanism)
+                    register(entry_point.load()())
                 except Exception as exc:  # somebody else's code: whatever it raises, other mechanisms have to work
                     problem = (
                         f"The plug-in '{entry_point.name}' ({entry_point.value}) could not be loaded, so its mechanism "

@@ -12,6 +12,7 @@ import pytest
 import copublish as cp
 from copublish.agreement.settings import MechanismSettings, contradictions, known_settings
 from copublish.kernel.ledger.ledger import Ledger
+from copublish.mechanisms.base import Mechanism
 from copublish.mechanisms.registry import mechanism_named, mechanism_of, mechanisms, plan_of, register
 from copublish.mechanisms.specialization import Specialization
 from copublish.party.local.simulation import simulate_fragments
@@ -190,11 +191,61 @@ def test_a_name_is_given_once() -> None:
         settings = OtherSettings
 
     before = dict(known_settings())
-    with pytest.raises(ValueError, match="there is a mechanism 'copula' already"):
+    with pytest.raises(ValueError) as caught:
         register(Other())
+    assert str(caught.value) == (
+        "Other cannot be registered: there is a mechanism 'copula' already (copublish.mechanisms.copula.Copula): take "
+        "another name in the field 'name' of its settings, or uninstall the package of one of the two. Change the "
+        "class and register it again; until then no agreement can name it"
+    )
     assert dict(known_settings()) == before
     register(Specialization())  # the same one again is no other one
     assert mechanism_named("copula").name == "copula"
+
+
+def test_a_second_name_that_is_taken_registers_neither() -> None:
+    class OtherSettings(MechanismSettings):
+        name: Literal["free-name", "distdiffgen", "hpdp"]
+
+    class Other(Specialization):
+        settings = OtherSettings
+
+    before = dict(known_settings())
+    with pytest.raises(ValueError, match=r"a mechanism 'distdiffgen' already.*; there is a mechanism 'hpdp' already"):
+        register(Other())
+    assert dict(known_settings()) == before
+    with pytest.raises(cp.AgreementError):
+        mechanism_named("free-name")
+
+
+class NoSettings(Mechanism):
+    """Has all methods and none of the attributes."""
+
+    plan = publish = lambda self, _: None
+
+
+class OddSettings(NoSettings):
+    settings, version, details, details_file = {"name": "odd"}, 1, object, "odd.json"
+
+
+INCOMPLETE: dict[str, tuple[Any, str]] = {
+    "a class": (
+        Specialization,
+        r"it is a class, and an object is registered: register\(Specialization\(\)\)",
+    ),
+    "another object": (object(), "object cannot be registered: it does not derive from .*Mechanism"),
+    "no attributes": (NoSettings(), "its class lacks 'settings', 'version', 'details', 'details_file'"),
+    "settings of another kind": (OddSettings(), "'settings' has to be a class that derives from MechanismSettings"),
+}
+
+
+@pytest.mark.parametrize("case", INCOMPLETE)
+def test_an_incomplete_mechanism_is_refused_with_what_it_lacks(case: str) -> None:
+    incomplete, words = INCOMPLETE[case]
+    before = dict(known_settings())
+    with pytest.raises(ValueError, match=words):
+        register(incomplete)
+    assert dict(known_settings()) == before
 
 
 @pytest.mark.parametrize("taken", ["certificate.json", "croissant.json", "prov.json"])
@@ -216,6 +267,11 @@ def no_promise(self: MechanismSettings, agreement: cp.Agreement) -> None:
 
 CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "no name": ({"__annotations__": {"name": "str"}}, "it has no name"),
+    "a name that looks like another": (
+        {"__annotations__": {"name": Literal["idp_ir", "own"]}},
+        "a name has lower-case letters, digits and hyphens only, and begins with a letter, unlike 'idp_ir'",
+    ),
+    "a name in capitals": ({"__annotations__": {"name": Literal["Copula"]}}, "unlike 'Copula'"),
     "an empty name": ({"__annotations__": {"name": Literal[""]}}, "it has no name"),
     "a trait that agreements could set": (
         {"__annotations__": {"draws_records": bool}, "draws_records": True},
@@ -225,6 +281,7 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
         {"publishes_each_record": property(lambda self: True)},
         "'publishes_each_record' has to be True or False",
     ),
+    "counts alone and numbers": ({"counts_alone": True, "reads_numbers": True}, "('counts_alone'), or numbers"),
     "no partition": ({"partitions": ()}, "'partitions' has to name some of 'horizontal'"),
     "an unknown partition": ({"partitions": ("diagonal",)}, "'partitions' has to name some of"),
     "records published and drawn": (
@@ -279,6 +336,7 @@ def test_traits_that_contradict_each_other_are_refused_and_nothing_is_registered
     with pytest.raises(ValueError) as caught:
         register(Odd())
     assert str(caught.value).startswith("Odd cannot be registered: ") and words in str(caught.value)
+    assert "Change the class and register it again" in str(caught.value)
     assert dict(known_settings()) == before
 
 
