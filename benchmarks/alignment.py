@@ -27,11 +27,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from copublish.agreement.protocol.table import CAN_PAY
 from copublish.engines.spu.engine import SpuEngine
 from copublish.engines.spu.intersection import remove_traces
 from copublish.engines.spu.requests import LinkSettings
 from copublish.engines.spu.worker import Worker
-from copublish.kernel.protocol.table import CAN_PAY
 from measuring import NOT_THERE, Measuring, run
 from process_numbers import MIB, Watch
 
@@ -96,11 +96,11 @@ def engine_party(pipe: Connection, number: int, addresses: tuple[str, ...], n: i
     """Align as a release does."""
     import pyarrow as pa  # here, because the engine's worker loads what stands at the top of this file, too
 
-    from copublish.kernel.records.identifiers import Identifiers
+    from copublish.rows.identifiers import IdentifierColumn
 
     people = iter(identifiers(number, n))
     batches = [pa.array([next(people) for _ in range(min(65_536, n - start))]) for start in range(0, n, 65_536)]
-    column = Identifiers(batches)
+    column = IdentifierColumn(batches)
     with SpuEngine(PARTIES[number], PARTIES, addresses, timeout_seconds=TIMEOUT_SECONDS) as engine:
         engine.exchange(CAN_PAY, "can pay")
         pipe.send("ready")

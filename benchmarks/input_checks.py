@@ -32,7 +32,7 @@ from copublish.engines.spu.one_hot import WORD_BITS
 from copublish.engines.spu.products import Lines, assemble, tiles, tiles_per_row
 from copublish.engines.spu.requests import Call, Kept
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.engine import Marks
+from copublish.kernel.secrets.computer import Marks
 from copublish.kernel.secrets.secret import Secret
 from copublish.party.local import processes
 from copublish.types import IntArray, Program

@@ -34,7 +34,7 @@ from copublish.party.keys.identity import load_identity, new_identity
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.session import RunSettings, ready_party, run_party
 from copublish.progress import no_progress
-from copublish.release.preflight import prepare
+from copublish.release.prepare import prepare
 from measuring import NOT_THERE, Measuring, run
 from one_party import FixedCoins
 from process_numbers import MIB

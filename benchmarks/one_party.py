@@ -21,7 +21,7 @@ from copublish.party.keys.identity import load_identity
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.session import RunSettings, ready_party, run_party
 from copublish.progress import no_progress
-from copublish.release.preflight import prepare
+from copublish.release.prepare import prepare
 from process_numbers import cpu_seconds
 
 BEGIN = """

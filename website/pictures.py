@@ -11,8 +11,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from copublish.kernel.protocol.message import Step
-from copublish.kernel.protocol.table import TABLE
+from copublish.agreement.protocol.message import Step
+from copublish.agreement.protocol.table import TABLE
 from website.places import DOCS, PICTURES
 
 STYLE = """

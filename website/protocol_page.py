@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from copublish.kernel.protocol.message import Exchange, Letter, Message, Step, spelled_size
-from copublish.kernel.protocol.table import PROTOCOL, RELAY_PROTOCOL, TABLE
+from copublish.agreement.protocol.message import Exchange, Letter, Message, Step, spelled_size
+from copublish.agreement.protocol.table import PROTOCOL, RELAY_PROTOCOL, TABLE
 from website.places import DOCS
 
 PAGE = DOCS / "protocol.md"
@@ -17,7 +17,7 @@ HEAD = f"""# Messages between the parties
 
 Every message that one party sends to another one, in the order of a run: its topic, its type, its bound, and
 what whoever gets it learns. There is no other. The page is made from the table that senders and receivers use,
-`copublish/kernel/protocol/table.py`.
+`copublish/agreement/protocol/table.py`.
 
 ![Sequence of a run: the steps from top to bottom, with the messages of each](pictures/protocol.svg)
 

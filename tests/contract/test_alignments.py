@@ -26,16 +26,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import copublish as cp
+from copublish.agreement.protocol.table import CAN_PAY, LISTS
 from copublish.engines.ideal import IdealEngine, Room
 from copublish.errors import BudgetExceededError, LedgerError, ProgramMismatchError
 from copublish.kernel.ledger.comparisons import KEY_BYTES, Alignment, size_class
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.main_path import publish_release
-from copublish.kernel.protocol.table import CAN_PAY, LISTS
 from copublish.kernel.records.comparison import commitment_to, told_to_peers
-from copublish.kernel.records.identifiers import Identifiers
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.simulation import read_fragments, run_room
+from copublish.party.publishing import publish_release
+from copublish.rows.identifiers import IdentifierColumn
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
 
 KILLS = 6
@@ -307,7 +307,7 @@ def test_a_commitment_is_the_hmac_of_the_sorted_list_whatever_its_order(
     message = b"copublish list\0" + b"".join(len(text).to_bytes(8, "big") + text for text in texts)
     expected = naive_hmac(key, message)
     parts = [pa.array(shuffled[:3], pa.string()), pa.array(shuffled[3:], pa.string())]
-    assert commitment_to(Identifiers(parts), key) == expected
+    assert commitment_to(IdentifierColumn(parts), key) == expected
     told = naive_hmac(key, b"copublish told\0" + ("c" * 64 + expected).encode())
     assert told_to_peers(expected, "c" * 64, key) == told
 
@@ -316,7 +316,7 @@ def test_lists_that_only_look_alike_when_written_one_after_the_other_have_other_
     import pyarrow as pa
 
     lists = [["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], ["ab", "c", "d"]]
-    found = {commitment_to(Identifiers([pa.array(people, pa.string())]), b"k" * KEY_BYTES) for people in lists}
+    found = {commitment_to(IdentifierColumn([pa.array(people, pa.string())]), b"k" * KEY_BYTES) for people in lists}
     assert len(found) == len(lists)
 
 

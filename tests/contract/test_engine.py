@@ -30,9 +30,9 @@ from copublish.errors import (
 from copublish.kernel.accounting.concentrated import Concentrated, ConcentratedMeasure
 from copublish.kernel.accounting.cost import Cost, cost_of
 from copublish.kernel.accounting.disclosures import Disclosure, Measure, Select
-from copublish.kernel.ledger.ledger import Charge, Ledger, Limit
+from copublish.kernel.ledger.ledger import Ledger, Limit, Reservation
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.engine import NO_CELL, Columns, Marks
+from copublish.kernel.secrets.computer import NO_CELL, Columns, Marks
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from support import SeededCoins, seeded
@@ -626,8 +626,8 @@ def test_a_secret_shows_its_shape_and_nothing_of_its_values(secret: Secret) -> N
 
 
 @pytest.fixture
-def charges() -> Callable[[Cost], Charge]:
-    def make(reserved: Cost) -> Charge:
+def charges() -> Callable[[Cost], Reservation]:
+    def make(reserved: Cost) -> Reservation:
         ledger = Ledger(":memory:")
         ledger.set_limit("d", Limit(Fraction(1000), "replace", delta=Fraction(1)))
         context = ledger.reserve("d", "r", "h", reserved)
@@ -659,7 +659,7 @@ def counts_of(engine: IdealEngine, counts: np.ndarray, packing: Packing, cell_at
 
 def openings(
     room: Room,
-    charges: Callable[[Cost], Charge],
+    charges: Callable[[Cost], Reservation],
     reserved: Cost,
     disclosure: Disclosure,
     entries: int,
@@ -672,7 +672,7 @@ def openings(
     calls: list[str] = []
 
     def job(engine: IdealEngine) -> None:
-        gate = RevealGate(engine, charges(reserved), False)
+        gate = RevealGate(engine, engine.opener, charges(reserved), False)
         values = np.arange(entries, dtype=np.int64)
         opening = engine._open
         if isinstance(disclosure, Select):
@@ -713,7 +713,7 @@ def selections(room: Room, charges, *, ahead: int, rates: tuple[Fraction, ...]) 
     """Open a selection among equal scores for each rate, noise of some drawn ahead; return the winners."""
 
     def job(engine: IdealEngine) -> list[int]:
-        gate = RevealGate(engine, charges(ENOUGH), False)
+        gate = RevealGate(engine, engine.opener, charges(ENOUGH), False)
         disclosures = [
             Select(label="which", budget=rate, calibrated_to="add-remove", score_range=BOTH, candidates=90)
             for rate in rates
@@ -765,7 +765,7 @@ def test_gaussian_noise_drawn_ahead_is_handed_out_once_and_in_order(room: Room, 
     reserved = cost_of([made], number_of_records_is_public=False)
 
     def job(engine: IdealEngine) -> tuple[list[int], list[int], int]:
-        gate, drawn, draw = RevealGate(engine, charges(reserved), False), [], RevealGate._draw_gaussian
+        gate, drawn, draw = RevealGate(engine, engine.opener, charges(reserved), False), [], RevealGate._draw_gaussian
 
         def noted(noise: Any, entries: int) -> Any:
             drawn.append(draw(gate, noise, entries))
@@ -823,7 +823,7 @@ def test_the_same_coins_open_the_same_counts_however_they_lie(room: Room, charge
     order = np.random.default_rng(7).permutation(len(counts)) if is_moved else None
 
     def job(engine: IdealEngine, packing: Packing, cell_at: np.ndarray | None) -> tuple[list[int], list[int]]:
-        gate = RevealGate(engine, charges(ENOUGH), False)
+        gate = RevealGate(engine, engine.opener, charges(ENOUGH), False)
         noisy = gate.reveal_measurement(counts_of(engine, counts, packing, cell_at), disclosure)
         ((made, opened),) = gate.opened
         assert made is disclosure

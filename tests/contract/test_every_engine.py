@@ -24,7 +24,7 @@ from copublish.kernel.accounting.disclosures import Measure, Select
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.noise.shared_laplace import NoiseShares
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.engine import ProgramEngine, SumEngine
+from copublish.kernel.secrets.computer import Computer, ProgramComputer
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import SecretCounts
 from support import ConstantCoins, no_noise
@@ -142,10 +142,10 @@ def counts_stated(setting: Setting, entries: int = 2) -> Measure:
     )
 
 
-def gate_of(engine: SumEngine, reserved: Cost) -> RevealGate:
+def gate_of(engine: Computer, reserved: Cost) -> RevealGate:
     ledger = Ledger(":memory:")
     ledger.set_limit("d", Limit(Fraction(1000), "replace", delta=Fraction(1)))
-    return RevealGate(engine, ledger.reserve("d", "r", "h", reserved).__enter__(), False)
+    return RevealGate(engine, engine.opener, ledger.reserve("d", "r", "h", reserved).__enter__(), False)
 
 
 def everywhere(outcomes: dict[str, Any], expected: object) -> None:
@@ -157,7 +157,7 @@ def everywhere(outcomes: dict[str, Any], expected: object) -> None:
 
 
 def test_every_party_knows_all_parties_in_one_order(setting: Setting) -> None:
-    assert all(isinstance(engine, SumEngine) for engine in setting.run(lambda engine: engine).values())
+    assert all(isinstance(engine, Computer) for engine in setting.run(lambda engine: engine).values())
     everywhere(setting.run(lambda engine: engine.parties), setting.parties)
 
 
@@ -238,7 +238,7 @@ def weigh(xp: ModuleType, a: np.ndarray, b: np.ndarray, weights: np.ndarray, shi
 
 @computing
 def test_a_program_on_secrets_computes_what_numpy_computes(setting: Setting) -> None:
-    assert all(setting.run(lambda engine: isinstance(engine, ProgramEngine)).values())
+    assert all(setting.run(lambda engine: isinstance(engine, ProgramComputer)).values())
     weights = np.array([1, 2, -3])
 
     def job(engine: Any) -> list[int]:

@@ -31,7 +31,7 @@ for name in HIDDEN:
 
 import copublish as cp
 from copublish.party.doctor import _secure_engine
-from copublish.release.preflight import facts_of
+from copublish.release.prepare import facts_of
 from support.owners import tiny_agreement, tiny_frames, tiny_moments
 
 def main():

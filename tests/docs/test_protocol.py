@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from copublish.agreement.protocol.message import Exchange, Letter
+from copublish.agreement.protocol.table import AT_TWO_PARTIES, PROTOCOL, TABLE, entry_of
 from copublish.engines.comparing.comparison import comparison_by
-from copublish.kernel.protocol.message import Exchange, Letter
-from copublish.kernel.protocol.table import AT_TWO_PARTIES, PROTOCOL, TABLE, entry_of
 from copublish.mechanisms.registry import mechanisms
 from support import random_table
 from support.any_release import cases_of
@@ -23,7 +23,7 @@ from support.topics import topics_of_room, topics_of_signed_run, with_a_person_t
 from website.places import ROOT
 from website.protocol_page import PAGE, page_of_protocol
 
-TABLE_FILE = ROOT / "src/copublish/kernel/protocol/table.py"
+TABLE_FILE = ROOT / "src/copublish/agreement/protocol/table.py"
 SOURCES = sorted(path for folder in ("src", "benchmarks", "website") for path in (ROOT / folder).rglob("*.py"))
 MECHANISMS_OF_TESTS = [ROOT / "tests/support/broken_mechanisms.py", ROOT / "tests/docs/toy_mechanism.py"]
 

@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 import copublish as cp
+from copublish.agreement.protocol.table import ACCEPTED, ALIVE, GREETING, PROBLEM, PROTOCOL
 from copublish.errors import MeetingError
-from copublish.kernel.protocol.table import ACCEPTED, ALIVE, GREETING, PROBLEM, PROTOCOL
 from copublish.party.network import way_out
 from copublish.party.network.channel import Channel, RefusedError, UnreachableError
 from copublish.party.network.dialing import AlreadyRunningError, dial

@@ -15,10 +15,10 @@ import pandas as pd
 import psutil
 import pytest
 
+from copublish.agreement.protocol.table import CAN_PAY
 from copublish.engines.spu.engine import SpuEngine
 from copublish.errors import CopublishError, EngineError
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.protocol.table import CAN_PAY
 from copublish.party.local.simulation import simulate
 from copublish.tools.drafting.demo import write_demo
 from support.waiting import alive, wait_until

@@ -8,9 +8,9 @@ import time
 import pytest
 
 import copublish as cp
+from copublish.agreement.protocol.message import Word, read_word
+from copublish.agreement.protocol.table import AGREED, ALIVE, HELLO, STOP
 from copublish.errors import MeetingError
-from copublish.kernel.protocol.message import Word, read_word
-from copublish.kernel.protocol.table import AGREED, ALIVE, HELLO, STOP
 from copublish.party.keys.identity import new_identity
 from copublish.party.network.channel import Channel, RefusedError
 from copublish.party.network.dialing import dial

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import copublish as cp
+from copublish.agreement.protocol.table import STOP
 from copublish.errors import MeetingError
-from copublish.kernel.protocol.table import STOP
 from copublish.party.keys.identity import new_identity
 from copublish.party.network.meeting import Meeting
 from copublish.party.network.port import Port

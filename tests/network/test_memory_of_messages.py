@@ -9,10 +9,10 @@ import numpy as np
 import psutil
 import pytest
 
+from copublish.agreement.protocol.message import COUNT_BYTES, MAX_LETTER_BYTES, PIECE_BYTES
+from copublish.agreement.protocol.table import CAN_PAY, MAX_ARRAY_BYTES, MODEL, SIGNERS
 from copublish.engines.messages import exchange_public
 from copublish.errors import MeetingError, ProgramMismatchError
-from copublish.kernel.protocol.message import COUNT_BYTES, MAX_LETTER_BYTES, PIECE_BYTES
-from copublish.kernel.protocol.table import CAN_PAY, MAX_ARRAY_BYTES, MODEL, SIGNERS
 from copublish.party.network.dialing import dial
 from copublish.party.network.messenger import HEADER, PortMessenger
 from support.circle import SECONDS, Circle, identities_in

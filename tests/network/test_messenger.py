@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from copublish.agreement.protocol.message import MAX_LETTER_BYTES, MAX_TOPIC_BYTES
 from copublish.engines.messages import Messenger
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
-from copublish.kernel.protocol.message import MAX_LETTER_BYTES, MAX_TOPIC_BYTES
 from copublish.party.network import messenger as messenger_module
 from copublish.party.network.channel import RefusedError
 from copublish.party.network.dialing import dial

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import copublish as cp
+from copublish.agreement.protocol.table import GREETING, PROTOCOL
 from copublish.errors import MeetingError, plain_text
-from copublish.kernel.protocol.table import GREETING, PROTOCOL
 from copublish.party.keys.identity import Identity, fingerprint, load_identity, new_identity
 from copublish.party.network.channel import Channel, RefusedError, UnreachableError
 from copublish.party.network.dialing import dial

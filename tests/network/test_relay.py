@@ -26,9 +26,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import copublish as cp
+from copublish.agreement.protocol.table import RELAY_PROTOCOL
 from copublish.errors import MeetingError, PartyLostError
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.protocol.table import RELAY_PROTOCOL
 from copublish.party import session as node_run
 from copublish.party.network.channel import RefusedError, UnreachableError
 from copublish.party.network.dialing import dial

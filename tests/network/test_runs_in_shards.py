@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from copublish.kernel.protocol.table import HELLO
+from copublish.agreement.protocol.table import HELLO
 from support import faults
 from support.node import NAMES, on_loopback
 

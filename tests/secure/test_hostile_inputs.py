@@ -26,7 +26,7 @@ from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Measure
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.engine import NO_CELL, Columns, Marks
+from copublish.kernel.secrets.computer import NO_CELL, Columns, Marks
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import SecretCounts
 from support import SeededCoins, fragment_frames, random_table, repartition, seeded, small_mapping
@@ -95,7 +95,7 @@ def gate_of(engine: Any, entries: int, epsilon: int = 1) -> tuple[RevealGate, Le
         changed_entries=ONCE,
         entries=entries,
     )
-    return RevealGate(engine, charge, False), ledger, disclosure
+    return RevealGate(engine, engine.opener, charge, False), ledger, disclosure
 
 
 def measure_joined(engine: Any, argument: tuple[tuple[int, ...] | None, str]) -> tuple[str, int]:

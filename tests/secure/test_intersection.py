@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from copublish.agreement.protocol.table import CAN_PAY
 from copublish.engines.spu import intersection
 from copublish.engines.spu.intersection import _varint
-from copublish.kernel.protocol.table import CAN_PAY
 from support.profiles import examples
 from support.spu import Pair
 

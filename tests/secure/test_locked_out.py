@@ -15,8 +15,8 @@ import copublish as cp
 from copublish.engines.spu import engine as spu_engine
 from copublish.errors import LockedError
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.main_path import publish_release
 from copublish.mechanisms.registry import plan_of
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
 from copublish.rows.reading import read_fragment
 from support import fragment_frames, random_table, repartition, small_mapping

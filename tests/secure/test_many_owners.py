@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 from copublish import agreement_from_mapping
+from copublish.agreement.protocol.table import ON_DISK
 from copublish.engines.spu.engine import SpuEngine
 from copublish.engines.spu.input_parties import GuestEngine
 from copublish.engines.spu.node import SpuNode
 from copublish.engines.spu.requests import LinkSettings
 from copublish.engines.spu.worker import Worker
 from copublish.errors import EngineError, PartyLostError
-from copublish.kernel.protocol.table import ON_DISK
-from copublish.kernel.secrets.engine import AligningEngine, JoinEngine, ProgramEngine
+from copublish.kernel.secrets.computer import JoinComputer, ProgramComputer
+from copublish.kernel.secrets.engine import Comparer
 from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress
 from support.owners import TINY, Nodes, coins_of_nodes, ideal_release, tiny_agreement, tiny_frames, tiny_moments
@@ -172,7 +173,7 @@ def test_a_guest_at_another_step_is_noticed_before_anything_is_opened(cheetah):
 
 
 def what_it_can_do(engine):
-    return [isinstance(engine, kind) for kind in (ProgramEngine, AligningEngine, JoinEngine)]
+    return [isinstance(engine, kind) for kind in (ProgramComputer, Comparer, JoinComputer)]
 
 
 def test_with_guests_no_engine_offers_products_of_private_matrices(cheetah, aby3):

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import copublish as cp
+from copublish.agreement.protocol import table
 from copublish.engines.masked_sums.engine import MaskedSumEngine
 from copublish.errors import FragmentError, PartyLostError
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.protocol import table
 from copublish.party.local.messenger import PipeMessenger, pipes_between
 from support import ConstantCoins, random_table, seeded, simulate_with, small_mapping
 from support.messages import (

@@ -24,7 +24,7 @@ from copublish.engines.ideal import IdealEngine
 from copublish.errors import EngineError
 from copublish.kernel.accounting.disclosures import Disclosure, GaussianMeasure, Measure, Neighbors, Select
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.secrets.engine import Marks
+from copublish.kernel.secrets.computer import Marks
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.mechanisms.marginals.run_tables import candidate_scores, refuse_out_of_bounds

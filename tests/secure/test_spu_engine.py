@@ -18,6 +18,7 @@ import spu.utils.frontend as frontend
 from scipy import stats
 from spu import libspu
 
+from copublish.agreement.protocol.table import CAN_PAY
 from copublish.engines.spu.compiling import _as_jax
 from copublish.engines.spu.one_hot import half_of_square
 from copublish.engines.spu.requests import (
@@ -39,8 +40,7 @@ from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.noise.geometric import geometric_noise
 from copublish.kernel.programs.noise import blinds_of, handicaps, noisy_argmax
 from copublish.kernel.programs.packing import Packing, add
-from copublish.kernel.protocol.table import CAN_PAY
-from copublish.kernel.secrets.engine import NO_CELL
+from copublish.kernel.secrets.computer import NO_CELL
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import SecretCounts
 from support.spu import PARTIES, Pair, run_parties
@@ -55,7 +55,7 @@ def open_gate(engine):
     reservation = ledger.reserve(
         "data", "test", "hash", Cost(add_remove=Fraction(10**5), replace=Fraction(10**6), delta=Fraction(1))
     )
-    return RevealGate(engine, reservation.__enter__(), False), reservation
+    return RevealGate(engine, engine.opener, reservation.__enter__(), False), reservation
 
 
 @pytest.fixture(scope="module")

@@ -18,11 +18,11 @@ from copublish.engines.spu.engine import SpuEngine
 from copublish.kernel.accounting.cost import cost_of
 from copublish.kernel.accounting.disclosures import GaussianMeasure
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.main_path import publish_release
-from copublish.kernel.secrets.engine import ProgramEngine
+from copublish.kernel.secrets.computer import ProgramComputer
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.simulation import throwaway_ledger
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
 from copublish.rows.reading import read_fragment
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
@@ -86,13 +86,13 @@ MEASURE = GaussianMeasure(
 )
 
 
-def draw(engine: ProgramEngine) -> np.ndarray:
+def draw(engine: ProgramComputer) -> np.ndarray:
     """Open nothing but noise."""
     ledger = Ledger(":memory:")
     ledger.set_limit("nobody", Limit(Fraction(10), "replace", delta=Fraction(1, 10**5)))
     cost = cost_of([MEASURE], number_of_records_is_public=False)
     with ledger.reserve("nobody", "noise", "0", cost) as charge:
-        gate = RevealGate(engine, charge, False)
+        gate = RevealGate(engine, engine.opener, charge, False)
         return gate.reveal_gaussian_measurement(engine.share(np.zeros((SAMPLES, 1), dtype=np.int64)), MEASURE)
 
 

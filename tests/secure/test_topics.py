@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 import copublish as cp
+from copublish.agreement.protocol.table import INPUT_PART, OPENED, READY, entry_of
 from copublish.engines.choice import engine_for
 from copublish.engines.spu.requests import EngineRecorder
-from copublish.kernel.main_path import publish_release
-from copublish.kernel.protocol.table import INPUT_PART, OPENED, READY, entry_of
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.local.simulation import read_fragments
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
 from support.messages import Post, all_of

@@ -16,10 +16,10 @@ import pytest
 from scipy import signal, stats
 from test_shared_noise import ALPHA, discrete_laplace_law, p_value
 
+from copublish.agreement.protocol.table import MASK_KEY
 from copublish.engines.masked_sums.engine import WORD, MaskedSumEngine, key_stream, pair_key
 from copublish.kernel.noise.shared_laplace import NoiseShares, SharedLaplace
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.protocol.table import MASK_KEY
 from copublish.kernel.secrets.secret import SecretCounts
 from support import SeededCoins
 from support.messages import Post, all_of

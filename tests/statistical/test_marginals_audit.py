@@ -22,7 +22,6 @@ import copublish as cp
 from copublish.engines.ideal import Room
 from copublish.kernel.accounting.concentrated import ConcentratedMeasure
 from copublish.kernel.accounting.disclosures import Disclosure, GaussianMeasure, Measure, Select
-from copublish.kernel.ledger.ledger import Charge
 from copublish.kernel.noise.discrete_gaussian import gaussian_noise
 from copublish.kernel.noise.geometric import geometric_noise
 from copublish.kernel.records.joint_table import JointTable
@@ -31,6 +30,7 @@ from copublish.mechanisms.marginals.measurements import CHOSEN
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.simulation import read_fragments
 from copublish.progress import no_progress
+from copublish.tools.auditing.game import FreeCharge
 from support import SeededCoins, with_first_values
 
 RUNS = 1000
@@ -39,16 +39,6 @@ TOO_LITTLE = 0.7
 """Noise that is 30 % too small."""
 
 Opened = list[tuple[Disclosure, np.ndarray]]
-
-
-class FreeCharge(Charge):
-    """A charge that costs nothing and writes nothing."""
-
-    def __init__(self) -> None:
-        pass
-
-    def disclose(self, label: str, cost: object) -> None:
-        pass
 
 
 def agreement_of(attributes: int, epsilon: str, *, rounds: int, delta: str | None) -> cp.Agreement:
@@ -77,7 +67,7 @@ def runs(agreement: cp.Agreement, records: int, how_many: int) -> list[Opened]:
     fragment = read_fragments(agreement, data)["p0"]
 
     def job(engine: Any) -> Opened:
-        gate = RevealGate(engine, FreeCharge(), number_of_records_is_public=False)
+        gate = RevealGate(engine, engine.opener, FreeCharge(), number_of_records_is_public=False)
         plan.run(JointTable(agreement, fragment), engine, gate, no_progress)
         return gate.opened
 

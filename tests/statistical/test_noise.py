@@ -74,7 +74,7 @@ def measured(
             )
             own = packed if engine.party == "p0" else np.zeros_like(packed)
             secret = SecretCounts(engine.share(own), packing, cell_at)
-            gate = RevealGate(engine, charge, False)
+            gate = RevealGate(engine, engine.opener, charge, False)
             if ahead:
                 gate.draw_measurement_noise(disclosure)
             return [gate.reveal_measurement(secret, disclosure) for _ in range(times)][-1]

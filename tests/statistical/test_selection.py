@@ -20,26 +20,16 @@ from copublish import agreement_from_mapping
 from copublish.engines.ideal import IdealEngine, Room
 from copublish.errors import EngineError
 from copublish.kernel.accounting.disclosures import NEIGHBORS, Neighbors, Select
-from copublish.kernel.ledger.ledger import Charge
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.score import MAX_SCORE_RANGE
+from copublish.tools.auditing.game import FreeCharge
 from support import seeded, small_mapping
 
 SELECTIONS = 2000
 ALPHA = 1e-4
 SMALLEST_EXPECTED = 10
 ROUNDING = 1e-9
-
-
-class FreeCharge(Charge):
-    """A charge that costs nothing and writes nothing: here only the law of the winner matters."""
-
-    def __init__(self) -> None:
-        pass
-
-    def disclose(self, label: str, cost: object) -> None:
-        pass
 
 
 def winner_law(scores: Sequence[int], rate: float) -> np.ndarray:
@@ -80,7 +70,7 @@ def winners(scores: Sequence[int], disclosure: Select, padding: int, seed: int) 
     places = [*scores, *[never_wins(disclosure)] * padding]
 
     def job(engine: IdealEngine) -> list[int]:
-        gate = RevealGate(engine, FreeCharge(), False)
+        gate = RevealGate(engine, engine.opener, FreeCharge(), False)
         own = np.array(places) - 7 if engine.party == "p0" else np.full(len(places), 7)
         secret = engine.share(own)
         return [gate.reveal_selection(secret, disclosure) for _ in range(SELECTIONS)]
@@ -150,7 +140,9 @@ def test_a_place_without_a_candidate_loses_with_the_largest_noise_against_scores
     def winner(lowest: int) -> int:
         def job(engine: IdealEngine) -> int:
             scores = np.array([0, 0, 0, lowest, lowest]) * (engine.party == "p0")
-            return RevealGate(engine, FreeCharge(), False).reveal_selection(engine.share(scores), disclosure)
+            return RevealGate(engine, engine.opener, FreeCharge(), False).reveal_selection(
+                engine.share(scores), disclosure
+            )
 
         (index,) = set(Room(parties, {"p0": ChosenCoins(3), "p1": ChosenCoins(0)}).run(job).values())
         return index

@@ -137,7 +137,7 @@ def test_what_is_opened_varies_as_much_more_as_the_certificate_says(owners, coll
             "d", "r", "h", Cost(add_remove=Fraction(50), replace=Fraction(50), delta=Fraction(1))
         ) as charge:
             counts = SecretCounts(engine.share(np.full((entries, 1), 7)), Packing(1))
-            return RevealGate(engine, charge, False).reveal_measurement(counts, disclosure) - 7 * owners
+            return RevealGate(engine, engine.opener, charge, False).reveal_measurement(counts, disclosure) - 7 * owners
 
     noise = all_of(Post(names).run(job))[names[0]]
     p = math.exp(-rate)

@@ -16,10 +16,10 @@ from copublish.engines.masked_sums.engine import MaskedSumEngine
 from copublish.engines.messages import Carried, Messenger, refuse_announced, taken
 from copublish.errors import PartyLostError
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.main_path import publish_release
 from copublish.kernel.noise.geometric import Coins
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.processes import throwaway_ledger
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
 from copublish.rows.reading import empty_fragment, read_fragment
 from support import repartition, small_mapping

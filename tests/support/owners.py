@@ -16,12 +16,12 @@ from copublish.engines.spu.input_parties import GuestEngine, MarkingGuest
 from copublish.engines.spu.marking import MarkingNode, ReplicatedMarkingNode
 from copublish.engines.spu.node import SpuNode
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.main_path import publish_release
 from copublish.kernel.noise.geometric import Coins
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.messenger import PipeMessenger, pipes_between
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.local.simulation import read_fragments
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
 from support import ConstantCoins, SeededCoins, fragment_frames, random_table, simulate_with, with_first_values
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from copublish.kernel.protocol import table
-from copublish.kernel.protocol.message import MAX_LETTER_BYTES, MIB, Exchange, Letter, Step
-from copublish.kernel.protocol.shapes import Shape
+from copublish.agreement.protocol import table
+from copublish.agreement.protocol.message import MAX_LETTER_BYTES, MIB, Exchange, Letter, Step
+from copublish.agreement.protocol.shapes import Shape
 
 
 def letter(topic: str, max_bytes: int = MAX_LETTER_BYTES) -> Letter:

@@ -16,12 +16,12 @@ import numpy as np
 import copublish as cp
 from copublish.engines.ideal import IdealEngine, Room
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.main_path import publish_release
 from copublish.mechanisms.registry import plan_of
 from copublish.party.evidence_exchange import Witness
 from copublish.party.keys.identity import Identity, new_identity
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.local.simulation import read_fragments
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
 from copublish.release.evidence.approvals import Approval, approve, own_approvals
 from copublish.release.evidence.signing import Signer

@@ -10,9 +10,9 @@ from typing import Any
 
 import copublish as cp
 from copublish.engines.spu.engine import SpuEngine
-from copublish.kernel.main_path import publish_release
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.processes import throwaway_ledger
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
 from copublish.rows.reading import read_fragment
 from support.processes import context

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import copublish as cp
+from copublish.agreement.protocol.message import Exchange
 from copublish.engines.ideal import IdealEngine, Room
 from copublish.engines.spu.engine import SpuEngine
 from copublish.engines.spu.requests import Gather
 from copublish.errors import CopublishError
-from copublish.kernel.protocol.message import Exchange
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.local.simulation import read_fragments, run_room

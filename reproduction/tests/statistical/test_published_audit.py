@@ -18,7 +18,6 @@ import pytest
 import copublish as cp
 from copublish.engines.ideal import IdealEngine, Room
 from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, UNPLACED, Measure
-from copublish.kernel.ledger.ledger import Charge
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.records.alignment import align_records
 from copublish.kernel.secrets.gate import RevealGate
@@ -26,6 +25,7 @@ from copublish.kernel.secrets.secret import SecretCounts
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.party.local.simulation import read_fragments
 from copublish.progress import no_progress
+from copublish.tools.auditing.game import FreeCharge
 from copublish_reproduction.arbdistdp import noisy_cells, split_scores
 from copublish_reproduction.audit import audit, epsilon_bound
 from copublish_reproduction.findings_selections import TABLE_1_AGES, TABLE_1_CLASSES, ages_table
@@ -98,16 +98,6 @@ def test_classes_without_noise_are_caught():
     assert audit(*outputs, ALPHA) > 5
 
 
-class FreeCharge(Charge):
-    """A charge that writes nothing: here only what is opened matters."""
-
-    def __init__(self) -> None:
-        pass
-
-    def disclose(self, label: str, cost: object) -> None:
-        pass
-
-
 TINY = {
     "format": 1,
     "name": "tiny",
@@ -139,7 +129,7 @@ def sound_outputs(n_extra: int, seed: int) -> np.ndarray:
 
     def job(engine: IdealEngine) -> list[tuple[int, np.ndarray]]:
         joint = align_records(agreement, fragments[engine.party], engine)
-        gate = RevealGate(engine, FreeCharge(), False)
+        gate = RevealGate(engine, engine.opener, FreeCharge(), False)
         results = [plan.run(joint, engine, gate, no_progress) for _ in range(SOUND_RUNS)]
         return [(len(result.cut.parts["x"]), result.noisy_counts.ravel()) for result in results]
 
@@ -175,7 +165,7 @@ def test_noisy_counts_of_the_sound_gate_spend_what_they_claim_and_no_more(epsilo
             changed_entries=HISTOGRAM_L1,
             entries=2 * RUNS,
         )
-        return RevealGate(engine, FreeCharge(), False).reveal_measurement(counts, disclosure)
+        return RevealGate(engine, engine.opener, FreeCharge(), False).reveal_measurement(counts, disclosure)
 
     noisy = Room(("a", "b"), seeded(("a", "b"), 4)).run(job)["a"]
     bound = audit(noisy[:RUNS], noisy[RUNS:], ALPHA)

@@ -7,6 +7,7 @@ from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.protocol.table import MAX_LIST_BYTES
 from copublish.engines.comparing.comparison import comparison_by
 from copublish.engines.comparing.curve import POINT_BYTES
 from copublish.engines.comparing.pseudonyms import PSEUDONYM_BYTES
@@ -22,7 +23,6 @@ from copublish.errors import AgreementError, EngineError
 from copublish.kernel.certificate.comparing import way_of
 from copublish.kernel.certificate.promise import computes_jointly
 from copublish.kernel.noise.geometric import Coins
-from copublish.kernel.protocol.table import MAX_LIST_BYTES
 
 SPU_VERSION = "0.9.5"
 """The secure engine's, which the extra 'secure' installs. A party that does not compute may do without it."""

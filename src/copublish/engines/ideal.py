@@ -17,13 +17,14 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from copublish.agreement.protocol.message import Exchange
+from copublish.engines.roles import Roles
 from copublish.errors import PartyLostError, ProgramMismatchError
 from copublish.kernel.noise.geometric import Coins, Geometric, SystemCoins
 from copublish.kernel.noise.shared_laplace import SharedLaplace
 from copublish.kernel.programs.packing import Packing, as_bits, sum_within
-from copublish.kernel.protocol.message import Exchange
 from copublish.kernel.secrets.added_noise import add_noise_inside
-from copublish.kernel.secrets.engine import NO_CELL, Columns, Marks
+from copublish.kernel.secrets.computer import NO_CELL, Columns, Marks
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.kernel.secrets.shards import Count, Done, no_word, sum_in_turn
 from copublish.types import BoolArray, IntArray, Program
@@ -45,8 +46,18 @@ class Room:
         parties: Sequence[str],
         coins: Mapping[str, Coins] | None = None,
         engine: type[IdealEngine] | None = None,
+        listen: Callable[[str, str, object], None] | None = None,
     ) -> None:
+        """A room for some parties.
+
+        Args:
+            parties: Their names in agreed order.
+            coins: The coins of each; by default from the operating system.
+            engine: The engine at each party.
+            listen: Is called with a party, a topic and a value whenever the engine gives a party something public.
+        """
         self.parties = tuple(parties)
+        self.listen = listen or (lambda party, topic, value: None)
         self._engine = engine or IdealEngine
         self._coins = coins or {party: SystemCoins() for party in parties}
         self._turns = {party: threading.Semaphore(0) for party in parties}
@@ -114,7 +125,7 @@ class Room:
         self._answer = calls[0][2]([local for _, local, _ in calls])
 
 
-class IdealEngine:
+class IdealEngine(Roles):
     """One party's end of the ideal engine."""
 
     name = "ideal"
@@ -196,10 +207,6 @@ class IdealEngine:
         counts = self._secret(public, marks.own, count)
         return self.compute(scored, counts, columns=(columns, columns))
 
-    def take_checks(self) -> Secret | None:
-        """Nothing: it takes cells, and a record cannot be in two."""
-        return None
-
     def rows_per_product(self, n_rows: int, packing: Packing) -> int:
         """How many records are counted at a time."""
         return ROWS_PER_PRODUCT
@@ -241,28 +248,27 @@ class IdealEngine:
         def check(parts: list[T]) -> tuple[T, ...]:
             return tuple(message.check(part, party) for party, part in zip(self.parties, parts, strict=True))
 
-        return self._room.meet(self.party, ("exchange", message.topic), public, check)
+        values = self._room.meet(self.party, ("exchange", message.topic), public, check)
+        self._room.listen(self.party, message.topic, values)
+        return values
 
     def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """The positions of the common records among one's own, in an order that all parties share."""
-        told = self._room.meet(self.party, ("align",), identifiers, lambda parts: parts)
-        if identifiers is None:
-            return np.empty(0, dtype=np.int64)
-        parts = [part for part in told if part is not None]
-        if all(list(part) == list(identifiers) for part in parts):
-            return np.arange(len(identifiers), dtype=np.int64)
-        common = sorted(set.intersection(*(set(part) for part in parts)))
-        position = {identifier: row for row, identifier in enumerate(identifiers)}
-        return np.array([position[identifier] for identifier in common], dtype=np.int64)
+        lists = self._room.meet(self.party, ("align",), identifiers, lambda parts: parts)
+        positions = _common(identifiers, [own for own in lists if own is not None])
+        self._room.listen(self.party, "common records", positions)
+        return positions
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
-        """Whether any two parties list the same identifier."""
-        return self._room.meet(
+        """True if any two parties list the same identifier."""
+        answer = self._room.meet(
             self.party,
             ("have_common", padded_to),
             identifiers,
             lambda parts: len(set().union(*parts)) < sum(len(part) for part in parts),
         )
+        self._room.listen(self.party, "people at two parties", answer)
+        return answer
 
     def _open(self, secret: Secret) -> IntArray:
         value = cast(IntArray, secret._handle)
@@ -271,6 +277,16 @@ class IdealEngine:
     def _secret(self, public: object, local: object, combine: Callable[[list[Any]], IntArray]) -> Secret:
         value = self._room.meet(self.party, public, local, combine)
         return Secret(value, value.shape)
+
+
+def _common(identifiers: Sequence[str] | None, lists: Sequence[Sequence[str]]) -> IntArray:
+    if identifiers is None:
+        return np.empty(0, dtype=np.int64)
+    if all(list(other) == list(identifiers) for other in lists):
+        return np.arange(len(identifiers), dtype=np.int64)
+    common = sorted(set.intersection(*(set(other) for other in lists)))
+    position = {identifier: row for row, identifier in enumerate(identifiers)}
+    return np.array([position[identifier] for identifier in common], dtype=np.int64)
 
 
 def in_the_clear(secret: Secret | SecretCounts) -> IntArray:

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
+from copublish.agreement.protocol.message import COUNT_BYTES, PIECE_BYTES, Exchange, Letter, at_another_step
+from copublish.agreement.protocol.table import entry_of
+from copublish.engines.roles import Roles
 from copublish.errors import EngineError, ProgramMismatchError
-from copublish.kernel.protocol.message import COUNT_BYTES, PIECE_BYTES, Exchange, Letter, at_another_step
-from copublish.kernel.protocol.table import entry_of
 
 Carried = Letter | Exchange[Any]
 """What goes between two parties of a run: bytes, or public values in bytes."""
@@ -150,7 +151,7 @@ def _piece(message: Exchange[T], party: str, content: bytes) -> bytes:
     return content
 
 
-class EngineWithoutWorker:
+class EngineWithoutWorker(Roles):
     """An end of a run at a party that computes nothing on secrets. Whoever made the messenger closes it."""
 
     bytes_sent = 0

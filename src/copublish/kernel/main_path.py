@@ -2,64 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from datetime import date as date_type
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.protocol.table import AUDIT, CAN_PAY, DATE, FIT, ON_DISK, RELEASE
 from copublish.errors import EngineError, InvalidInputsError, LedgerError, LostAtTheLastStepError, PartyLostError
 from copublish.kernel.certificate.build import Circumstances, build_certificate
-from copublish.kernel.certificate.certificate import AuditStatement
+from copublish.kernel.certificate.certificate import AuditStatement, Certificate
+from copublish.kernel.checks import refuse_by_ledger
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.protocol.table import CAN_PAY, DATE, FIT, ON_DISK, RELEASE
+from copublish.kernel.plan import Outlet, Plan, Publishable
 from copublish.kernel.records.alignment import align_records
 from copublish.kernel.records.comparison import record_comparison
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import SumEngine
+from copublish.kernel.secrets.engine import Engine
 from copublish.kernel.secrets.gate import RevealGate
-from copublish.mechanisms.base import Plan
-from copublish.mechanisms.registry import mechanism_of
-from copublish.mechanisms.shared.class_disagreement import measured_disagreement
-from copublish.party.audit_file import agreed_audit
-from copublish.party.evidence_exchange import Witness, gather, sign_release
-from copublish.progress import Notice, Progress, no_notice
-from copublish.release.folder import Release
-from copublish.release.preflight import refuse_by_ledger, software_versions
+from copublish.progress import Notice, Progress
 
-Staged = Callable[[Release], AbstractContextManager[Callable[[], None]]]
+P = TypeVar("P", bound=Publishable)
 
 
-def publish_release(
-    plan: Plan[Any],
+class Signing(Protocol[P]):
+    """The parties' signatures under a release. Nothing in it depends on private values."""
+
+    def gather(self, agreement: Agreement, engine: Engine, ledger: Ledger) -> None:
+        """Show each other who signs, who approved, and that no ledger is behind. It raises before anything is spent."""
+        ...
+
+    def sign(self, release: P, agreement: Agreement, engine: Engine, ledger: Ledger) -> P:
+        """The release with the signatures of all parties."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunContext:
+    """The public surroundings of a run at one party.
+
+    Attributes:
+        progress: Is called at every step.
+        notice: Is called with sentences for this party's person.
+        software: Versions, for the certificate.
+        audit: The audit that this party has; it goes into the certificate if all parties have the same.
+    """
+
+    progress: Progress
+    notice: Notice
+    software: Mapping[str, str]
+    audit: AuditStatement | None = None
+
+
+def run_release(
+    plan: Plan,
+    outlet: Outlet[P],
+    signing: Signing[P],
     fragment: Fragment,
-    engine: SumEngine,
+    engine: Engine,
     ledger: Ledger,
-    progress: Progress,
-    staged: Staged = lambda release: nullcontext(lambda: None),
-    notice: Notice = no_notice,
-    witness: Witness | None = None,
-    run: str | None = None,
-    gate_for: Callable[..., RevealGate] = RevealGate,
-    audit: AuditStatement | None = None,
-) -> Release:
+    context: RunContext,
+) -> P:
     """Run one agreed release at this party and return what may be published.
-
-    Args:
-        plan: What is opened, at which price; it was described to people before.
-        fragment: This party's rows.
-        engine: Its end of the engine.
-        ledger: Its ledger.
-        progress: Told about every step.
-        staged: Puts a release on disk under a temporary name; what it yields gives it its own name.
-        notice: Told whose list of people is another one than before.
-        witness: Who signs for this party; none in a simulation and without identities, where nobody signs.
-        run: Id of this run, which all parties drew together when they met after comparing their agreements and
-            versions. What is signed names it, so whoever signs needs one.
-        gate_for: Makes the gate; audits listen at it.
-        audit: What this party has of an audit; it goes into the certificate if all parties have the same.
 
     Privacy:
         Guarantee: the agreement's epsilon, as the plan splits it; the certificate states it for both relations.
@@ -67,49 +74,74 @@ def publish_release(
         On failure: nothing is published; a reserved charge stays spent. A party whose inputs failed a check is locked
             out of the data set.
     """
-    agreement, mechanism, cost = plan.agreement, mechanism_of(plan.agreement), plan.cost()
-    gathering = gather(agreement, fragment.party, witness, run, engine, ledger)
+    agreement, progress, cost = plan.agreement, context.progress, plan.cost()
+    signing.gather(agreement, engine, ledger)
     refuse_by_ledger(plan, fragment.party, ledger)
     # A party that cannot pay, or write it down, stops everyone here, before anything is learned or reserved.
     engine.exchange(CAN_PAY, "can pay")
-    audited = agreed_audit(audit, engine, notice)
+    audit = agreed_audit(context.audit, engine, context.notice)
     progress("alignment", 0, 1)
     for changed in record_comparison(agreement, fragment, engine, ledger):
-        notice(changed)
+        context.notice(changed)
     table = align_records(agreement, fragment, engine)
-    _agree_that_records_fit(plan, table, engine)
+    _agree_that_records_fit(outlet, table, engine)
     progress("alignment", 1, 1)
     with (
         _cheaters_locked_out(agreement, fragment.party, ledger),
         ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge,
     ):
-        gate = gate_for(engine, charge, agreement.records.public)
-        result = plan.run(table, engine, gate, progress)
+        gate = RevealGate(engine.computer, engine.opener, charge, agreement.records.public)
+        result = plan.run(table, engine.computer, gate, progress)
         # From here on: released values only.
         progress("writing", 0, 1)
-        circumstances = Circumstances(
-            mechanism=mechanism.name,
-            method=plan.method(),
-            engine=engine.name,
-            secrecy=engine.secrecy,
-            engine_assumptions=engine.assumptions,
-            software=software_versions(agreement),
-            publication_date=_agreed_date(engine),
-            public_total=table.public_total,
-            class_disagreement=measured_disagreement(agreement, gate.opened),
-            audit=audited,
-        )
-        certificate = build_certificate(agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
-        release = Release(certificate, mechanism.publish(result), mechanism)
+        certificate = _certificate(plan, outlet, engine, gate, table.public_total, context.software, audit)
+        release = outlet.publish(certificate, result)
         if len(set(engine.exchange(RELEASE, release.digest()))) > 1:
             raise EngineError("The parties ended with different releases. Nothing is published.")
-        release = sign_release(release, agreement, fragment.party, gathering, engine, ledger)
-        with staged(release) as publish:
+        release = signing.sign(release, agreement, engine, ledger)
+        with outlet.stage(release) as publish:
             _wait_until_all_have_it(engine)
             publish()
             charge.complete()
         progress("writing", 1, 1)
     return release
+
+
+def agreed_audit(audit: AuditStatement | None, engine: Engine, notice: Notice) -> AuditStatement | None:
+    """The audit for the certificate, if every party has the same one.
+
+    Privacy:
+        Reveals: whether this party has an audit, and its hash, to the other parties. Nothing else depends on it.
+    """
+    own = None if audit is None else audit.digest
+    if any(other != own for other in engine.exchange(AUDIT, own)):
+        notice("Not all parties have the same audit, so the certificate has none.")
+        return None
+    return audit
+
+
+def _certificate(
+    plan: Plan,
+    outlet: Outlet[Any],
+    engine: Engine,
+    gate: RevealGate,
+    public_total: int | None,
+    software: Mapping[str, str],
+    audit: AuditStatement | None,
+) -> Certificate:
+    circumstances = Circumstances(
+        mechanism=outlet.mechanism,
+        method=plan.method(),
+        engine=engine.computer.name,
+        secrecy=engine.computer.secrecy,
+        engine_assumptions=engine.computer.assumptions,
+        software=dict(software),
+        publication_date=_agreed_date(engine),
+        public_total=public_total,
+        class_disagreement=outlet.disagreement(gate.opened),
+        audit=audit,
+    )
+    return build_certificate(plan.agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
 
 
 @contextmanager
@@ -138,19 +170,18 @@ def _cheaters_locked_out(agreement: Agreement, party: str, ledger: Ledger) -> It
         raise
 
 
-def _agree_that_records_fit(plan: Plan[Any], table: JointTable, engine: SumEngine) -> None:
+def _agree_that_records_fit(outlet: Outlet[P], table: JointTable, engine: Engine) -> None:
     """Check what the mechanism asks of records. One whose records do not fit stops everyone before anything is spent.
 
     Privacy:
         Reveals: that some party's records do not fit, to the others. Which rule they break is told to that party alone.
     """
-    mechanism = mechanism_of(plan.agreement)
-    if mechanism.checks_records:
-        mechanism.refuse_unfit_records(plan, table.fragment)
+    if outlet.checks_records:
+        outlet.refuse_unfit_records(table.fragment)
         engine.exchange(FIT, "fit")
 
 
-def _wait_until_all_have_it(engine: SumEngine) -> None:
+def _wait_until_all_have_it(engine: Engine) -> None:
     """Tell that the release is on disk here, and wait for the others: a party whose disk is full stops everyone."""
     try:
         engine.exchange(ON_DISK, "on disk")
@@ -160,7 +191,7 @@ def _wait_until_all_have_it(engine: SumEngine) -> None:
         ) from exc
 
 
-def _agreed_date(engine: SumEngine) -> str:
+def _agreed_date(engine: Engine) -> str:
     """The first party's date, if it is one: one clock for everybody's certificate, so that it has the same bytes."""
     first, *_ = engine.exchange(DATE, datetime.now(UTC).date().isoformat())
     try:

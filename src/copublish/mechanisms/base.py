@@ -31,8 +31,8 @@ from copublish.types import TypedJson
 if TYPE_CHECKING:
     from copublish.kernel.records.fragment import Fragment
     from copublish.kernel.records.joint_table import JointTable
-    from copublish.kernel.secrets.engine import SumEngine
-    from copublish.kernel.secrets.gate import RevealGate
+    from copublish.kernel.secrets.computer import Computer
+    from copublish.kernel.secrets.gate import Gate
     from copublish.mechanisms.reading.estimate import Reading
     from copublish.mechanisms.reading.replicates import Draws
     from copublish.mechanisms.shared.generalization import Generalization
@@ -71,12 +71,12 @@ class Plan(ABC, Generic[R]):
         """What the mechanism does, in words for the certificate."""
 
     @abstractmethod
-    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> R:
+    def run(self, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> R:
         """Run the plan at one party: hands over to `run.py`, which alone may see rows and secrets.
 
         Args:
             table: This party's aligned cells.
-            engine: Its end of the engine.
+            computer: Its end of the computation.
             gate: The only door for what becomes known.
             progress: Told about every step.
         """

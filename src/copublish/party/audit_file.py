@@ -13,9 +13,6 @@ from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError
 from copublish.files.regular import read_regular
 from copublish.kernel.certificate.certificate import AuditedNumber, AuditStatement
-from copublish.kernel.protocol.table import AUDIT
-from copublish.kernel.secrets.engine import SumEngine
-from copublish.progress import Notice
 
 LARGEST_AUDIT = 2**22
 AUDIT_FORMAT = 1
@@ -93,19 +90,6 @@ def keep_audit(agreement_file: str | Path, found: Mapping[str, Any]) -> Path:
     except OSError as exc:
         raise _unusable(file, f"it cannot be written: {exc.strerror}") from exc
     return file
-
-
-def agreed_audit(audit: AuditStatement | None, engine: SumEngine, notice: Notice) -> AuditStatement | None:
-    """The audit for the certificate, if every party has the same one.
-
-    Privacy:
-        Reveals: whether this party has an audit, and its hash, to the other parties. Nothing else depends on it.
-    """
-    own = None if audit is None else audit.digest
-    if any(other != own for other in engine.exchange(AUDIT, own)):
-        notice("Not all parties have the same audit, so the certificate has none.")
-        return None
-    return audit
 
 
 def _statement(content: dict[str, Any]) -> AuditStatement:

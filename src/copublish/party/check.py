@@ -15,7 +15,7 @@ from copublish.agreement.parties import meeting_in_words
 from copublish.errors import CopublishError, FragmentError
 from copublish.kernel.certificate.build import warning_of
 from copublish.mechanisms.registry import mechanism_of
-from copublish.release.preflight import prepare
+from copublish.release.prepare import prepare
 from copublish.release.readme import definition_list
 from copublish.rows.changes import Change
 from copublish.rows.rows_or_counts import tell_of_rows_or_counts

@@ -19,6 +19,7 @@ from copublish.agreement.model import Agreement
 from copublish.agreement.parties import way_between
 from copublish.engines.choice import WITHOUT_ENGINE, has_secure_engine, secure_engine_version
 from copublish.errors import MeetingError, plain_text
+from copublish.kernel.checks import differences
 from copublish.party.keys.identity import CLOCK_TOLERANCE, Identity, Passphrase, load_identity
 from copublish.party.network.channel import Channel, RefusedError, UnprovenPeerError, UnreachableError
 from copublish.party.network.dialing import AlreadyRunningError, dial, own_run_listens, refuse_unfit_hosts, status_of
@@ -26,7 +27,7 @@ from copublish.party.network.measuring import Link, ask_to_dial_back, measure
 from copublish.party.network.port import Port
 from copublish.party.network.proxy import Proxy, ProxyError, connect_out
 from copublish.party.network.way_out import WayOut
-from copublish.release.preflight import differences, facts_of
+from copublish.release.prepare import facts_of
 
 NOTABLE_SECONDS = 60.0
 """By how much clocks may differ before it is said."""

@@ -6,24 +6,23 @@ Everything here is public between the parties and depends on no private value.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.protocol.message import Message
+from copublish.agreement.protocol.table import AS_HEARD, HEADS, LEDGERS, SIGNATURES, SIGNERS
 from copublish.errors import (
-    BehindLedgerError,
     EngineError,
     LedgerError,
     MeetingError,
     ProgramMismatchError,
 )
+from copublish.kernel.ledger.heads import heads_to_show, refuse_ledgers_behind
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.protocol.message import Message
-from copublish.kernel.protocol.table import AS_HEARD, HEADS, LEDGERS, SHOWN_HEADS, SIGNATURES, SIGNERS
-from copublish.kernel.secrets.engine import SumEngine
+from copublish.kernel.secrets.engine import Engine
 from copublish.release.evidence.approvals import Approval, needed_approvals, told_approvals
 from copublish.release.evidence.signatures import ReleaseStatement, Signatures
 from copublish.release.evidence.signing import (
@@ -52,6 +51,28 @@ class Witness:
     approvals: tuple[Approval, ...] = ()
 
 
+@dataclass
+class EvidenceExchange:
+    """The signing of a release by all its parties: what the main path knows as `Signing`.
+
+    Attributes:
+        witness: Who signs for this party; None in a run without identities, where nobody signs.
+        run: Id of the run, which the parties drew when they met.
+    """
+
+    witness: Witness | None
+    run: str | None
+    _gathering: Gathering | None = field(default=None, init=False, repr=False)
+
+    def gather(self, agreement: Agreement, engine: Engine, ledger: Ledger) -> None:
+        """Show signers, approvals and ledgers to each other, before anything is spent."""
+        self._gathering = gather(agreement, engine.party, self.witness, self.run, engine, ledger)
+
+    def sign(self, release: Release, agreement: Agreement, engine: Engine, ledger: Ledger) -> Release:
+        """Sign the release together with the others."""
+        return sign_release(release, agreement, engine.party, self._gathering, engine, ledger)
+
+
 @dataclass(frozen=True)
 class Gathering:
     """What the parties of a run know of each other before anything is spent.
@@ -77,7 +98,7 @@ def signer_problem(agreement: Agreement, party: str, chain: Chain) -> str | None
 
 
 def gather(
-    agreement: Agreement, party: str, witness: Witness | None, run: str | None, engine: SumEngine, ledger: Ledger
+    agreement: Agreement, party: str, witness: Witness | None, run: str | None, engine: Engine, ledger: Ledger
 ) -> Gathering | None:
     """Show the others who signs here, who approved, and that this ledger has everything it was signed for.
 
@@ -126,12 +147,15 @@ def gather(
     # Before ledgers are looked at: who has another id of the run would find every other ledger behind.
     shown = [{name: list(map(fingerprint, chain)) for name, chain in chains.items()}, _digests(approvals)]
     _refuse_if_heard_otherwise(engine, [run, *shown], SIGNERS)
-    _refuse_ledgers_behind(gathering, party, engine, ledger)
+    signers = {name: fingerprint(chain[0]) for name, chain in chains.items()}
+    shown_heads = heads_to_show(run, party, signers, ledger)
+    heads_of = dict(zip(chains, engine.exchange(LEDGERS, shown_heads), strict=True))
+    refuse_ledgers_behind(run, party, signers, heads_of, ledger)
     return gathering
 
 
 def sign_release(
-    release: Release, agreement: Agreement, party: str, gathering: Gathering | None, engine: SumEngine, ledger: Ledger
+    release: Release, agreement: Agreement, party: str, gathering: Gathering | None, engine: Engine, ledger: Ledger
 ) -> Release:
     """Sign a release together with the others, and keep their signatures in the ledger as receipts.
 
@@ -198,7 +222,7 @@ def _digests(approvals: Mapping[str, tuple[Approval, ...]]) -> dict[str, list[st
     return {name: [approval.digest for approval in told] for name, told in approvals.items()}
 
 
-def _refuse_if_heard_otherwise(engine: SumEngine, heard: object, message: Message) -> None:
+def _refuse_if_heard_otherwise(engine: Engine, heard: object, message: Message) -> None:
     """Raise unless every party has heard the same from every other one.
 
     Who tells one party this and another that makes them differ in what they sign, and each would take the other one
@@ -227,41 +251,3 @@ def _chain(agreement: Agreement, party: str, said: Any) -> Chain:
 
 def _approvals(agreement: Agreement, party: str, said: Any, chain: Chain, today: date) -> tuple[Approval, ...]:
     return told_approvals(said["approvals"], agreement, party, chain, today=today)
-
-
-def _refuse_ledgers_behind(gathering: Gathering, party: str, engine: SumEngine, ledger: Ledger) -> None:
-    """Show every other party that this ledger knows what was signed with it, and look at what the others show."""
-    shown = {
-        peer: _shown_to(gathering.run, party, peer, ledger.heads_given_to(fingerprint(chain[0])))
-        for peer, chain in gathering.chains.items()
-        if peer != party
-    }
-    told = dict(zip(gathering.chains, engine.exchange(LEDGERS, shown), strict=True))
-    for peer, chain in gathering.chains.items():
-        held = None if peer == party else ledger.head_held_of(fingerprint(chain[0]))
-        if held is None:
-            continue
-        earlier_run, head, when = held
-        if _shown_head(gathering.run, peer, party, earlier_run, head) not in _list_of(peer, told[peer], party):
-            raise BehindLedgerError(
-                f"On {when[:10]} party '{peer}' signed what its ledger held, and the ledger that it runs with now does "
-                "not know of it: it was restored from an old copy, edited, or is another file. Budget that it spent "
-                "may be missing there. Nothing was measured. Ask what happened; to go on with that ledger: copublish "
-                f"ledger forget-receipts {peer} --ledger {ledger.path}"
-            )
-
-
-def _list_of(peer: str, told: Mapping[str, list[str]], party: str) -> list[str]:
-    if party not in told:
-        raise LEDGERS.wrong(peer)
-    return told[party]
-
-
-def _shown_to(run: str, party: str, peer: str, given: list[tuple[str, str]]) -> list[str]:
-    """The last heads that a peer may hold, in hashes that mean something to it alone, and random ones among them."""
-    real = [_shown_head(run, party, peer, earlier, head) for earlier, head in given[:SHOWN_HEADS]]
-    return sorted(real + [os.urandom(32).hex() for _ in range(SHOWN_HEADS - len(real))])
-
-
-def _shown_head(run: str, party: str, peer: str, earlier_run: str, head: str) -> str:
-    return hashlib.sha256(spelled(["shown head", run, party, peer, earlier_run, head]).encode()).hexdigest()

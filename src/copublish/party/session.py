@@ -34,7 +34,6 @@ from copublish.files.interrupts import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.kernel.certificate.certificate import AuditStatement
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.main_path import publish_release
 from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.base import Plan
@@ -47,12 +46,14 @@ from copublish.party.network.meeting import Meeting
 from copublish.party.network.messenger import PortMessenger
 from copublish.party.network.port import Log, Port
 from copublish.party.network.rendezvous import Waiting
+from copublish.party.preflight import preflight
+from copublish.party.publishing import publish_release
 from copublish.party.request import RunSettings
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.evidence.approvals import own_approvals, refuse_too_few
 from copublish.release.evidence.signing import Signer
 from copublish.release.folder import Release, refuse_unwritable
-from copublish.release.preflight import facts_of, preflight
+from copublish.release.prepare import facts_of
 from copublish.rows.rows_or_counts import read_rows_or_counts
 from copublish.rows.sources import Source
 

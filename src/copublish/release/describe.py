@@ -27,7 +27,7 @@ from copublish.kernel.certificate.promise import assumptions, not_protected, pro
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.shared.privacy_words import epsilon_rows, epsilon_words, noise_words
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.release.preflight import prepare
+from copublish.release.prepare import prepare
 from copublish.release.readme import definition_list, html_table
 
 WEAK_EPSILON = 3

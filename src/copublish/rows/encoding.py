@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain, format_number
 from copublish.agreement.encoding_rules import ColumnRule
+from copublish.agreement.number_codes import codes_of_numbers, small_codes
 from copublish.types import BoolArray, Codes
 
 MISSING_REFUSED = 'missing values, which the agreement refuses (missing = "category" would allow them)'
@@ -132,34 +133,6 @@ def encode_batch(rule: ColumnRule, batch: pa.RecordBatch, *, null_is_elsewhere: 
     return _encode_categories(rule, rule.domain, values, null | spelled_missing, elsewhere)
 
 
-def encode_cell_of_nobody(rule: ColumnRule) -> tuple[int, int]:
-    """The code of a cell that no party holds, and its number in steps, -1 if it has none: missing, by the rule.
-
-    Privacy:
-        Stability: none is needed, both follow from the agreement. Who holds which cell is public between the parties.
-    """
-    if not isinstance(rule.domain, NumericalDomain) or rule.number_for_missing is None:
-        return rule.missing, -1
-    number = np.array([float(rule.number_for_missing)])
-    codes = _small(_codes_of_numbers(rule.domain, number), rule.domain)
-    return int(codes[0]), int(quantize(rule.domain, number, codes)[0])
-
-
-def quantize(domain: NumericalDomain, numbers: NDArray[np.float64], codes: Codes) -> NDArray[np.int64]:
-    """A column's numbers in steps of the last agreed decimal above the lower bound; -1 where there is none.
-
-    Args:
-        domain: The column's public domain.
-        numbers: One for every record.
-        codes: Their codes: past those of numbers, one is missing or held elsewhere.
-    """
-    is_number = (codes < domain.number_codes) & np.isfinite(numbers)
-    scale, lowest = 10.0**domain.decimals_of_numbers, int(domain.lower.scaleb(domain.decimals_of_numbers))
-    within = np.clip(np.where(is_number, numbers, 0.0), float(domain.lower), float(domain.upper))
-    steps = np.rint(within * scale).astype(np.int64) - lowest
-    return cast(NDArray[np.int64], np.where(is_number, np.clip(steps, 0, domain.steps), -1))
-
-
 def _empty_cells(values: pa.Array, missing_spellings: tuple[str, ...]) -> tuple[BoolArray, BoolArray]:
     """Which cells are empty, and which are spelled as missing."""
     if pa.types.is_floating(values.type):  # data frames write NaN for an empty cell
@@ -201,7 +174,7 @@ def _encode_categories(
         "unlisted": unlisted,
         "missing": np.zeros_like(missing) if rule.keeps_missing else missing,
     }
-    return Encoded(_small(codes, domain), None, _broken(changed))
+    return Encoded(small_codes(codes, domain), None, _broken(changed))
 
 
 def _encode_numbers(
@@ -217,28 +190,19 @@ def _encode_numbers(
     outside = ((numbers < lower) | (numbers > upper)) & ~absent
     numbers = np.clip(numbers, lower, upper)
     if rule.number_for_missing is None:
-        codes = _codes_of_numbers(domain, numbers)
+        codes = codes_of_numbers(domain, numbers)
         codes[missing | unreadable] = rule.missing
         numbers[missing | unreadable] = np.nan
     else:
         numbers[missing | unreadable] = float(rule.number_for_missing)
-        codes = _codes_of_numbers(domain, numbers)
+        codes = codes_of_numbers(domain, numbers)
     codes[elsewhere], numbers[elsewhere] = domain.size, np.nan
     changed: dict[Rule, BoolArray] = {
         "unreadable": unreadable,
         "clamped": outside,
         "missing": np.zeros_like(missing) if rule.keeps_missing else missing,
     }
-    return Encoded(_small(codes, domain), numbers, _broken(changed))
-
-
-def _codes_of_numbers(domain: NumericalDomain, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    thresholds = np.array([float(threshold) for threshold in domain.thresholds])
-    return np.searchsorted(thresholds, numbers, side="right").astype(np.int64)
-
-
-def _small(codes: NDArray[np.int64], domain: Domain) -> Codes:
-    return cast(Codes, codes.astype(np.min_scalar_type(domain.size)))
+    return Encoded(small_codes(codes, domain), numbers, _broken(changed))
 
 
 def _broken(changed: Mapping[Rule, BoolArray]) -> dict[Rule, BoolArray]:

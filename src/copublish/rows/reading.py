@@ -16,13 +16,14 @@ import pyarrow as pa
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.encoding_rules import ColumnRule
 from copublish.agreement.model import Agreement
+from copublish.agreement.number_codes import quantize
 from copublish.errors import FragmentError, NotCountedThereError, SourceError
 from copublish.kernel.records.fragment import Fragment
-from copublish.kernel.records.identifiers import Identifiers, normalize_batch
 from copublish.rows.agreed_columns import column_problems
 from copublish.rows.changes import AnyRule, Change, Changes, changed_cells
 from copublish.rows.coded_columns import CHANGED, CodedColumn, learn_column
-from copublish.rows.encoding import encode_batch, need_of, quantize, texts_of
+from copublish.rows.encoding import encode_batch, need_of, texts_of
+from copublish.rows.identifiers import IdentifierColumn, normalize_batch
 from copublish.rows.sources import OpenRows, OpenSource, Source, has_order, open_rows
 from copublish.types import BoolArray, Codes, IntArray
 
@@ -94,7 +95,7 @@ def refuse_unagreed_source(agreement: Agreement, party: str, source: Source | No
 
 def empty_fragment(agreement: Agreement, party: str) -> Fragment:
     """The fragment of a party that computes and holds no data."""
-    identifiers = None if agreement.records.identifier is None else Identifiers([])
+    identifiers = None if agreement.records.identifier is None else IdentifierColumn([])
     return Fragment(party, 0, {}, {}, identifiers)
 
 
@@ -255,7 +256,7 @@ class _Reader:
             n_records,
             {column: self._unchanged(column, self._joined(column)) for column in self._domains},
             {column: domain.size for column, domain in self._domains.items()},
-            None if identifier is None else Identifiers(self._identifiers),
+            None if identifier is None else IdentifierColumn(self._identifiers),
             {column: np.concatenate([np.empty(0, np.int64), *parts]) for column, parts in self._numbers.items()},
             class_name if class_name in self._domains else None,
             np.arange(n_records, dtype=np.int64) if self.agreement.mechanism.publishes_each_record else None,
@@ -296,7 +297,7 @@ class _Reader:
 
     def _with_one_row_each(self, column: str, fragment: Fragment) -> Fragment:
         """The fragment with one record for each identifier. Where the order of rows joins them, all rows stay."""
-        identifiers, agreed = fragment.identifiers or Identifiers([]), self.agreement
+        identifiers, agreed = fragment.identifiers or IdentifierColumn([]), self.agreement
         stay = rows_that_stay(fragment)
         in_order = agreed.records.alignment == "row-order"
         if len(stay) < fragment.n_records:

@@ -225,7 +225,7 @@ def test_whatever_scores_and_counts_parties_put_in_stay_within_the_room_of_a_sel
 ) -> None:
     """As long as a selection's noise has at most so many bits: a scale of more than 150 million people."""
     scores = SimpleNamespace(
-        engine=SimpleNamespace(parties=("party",) * parties),
+        computer=SimpleNamespace(parties=("party",) * parties),
         score=SimpleNamespace(points_per_person=points),
         never_wins=-(2**noise_bits) - 1,
         _most_children=5,

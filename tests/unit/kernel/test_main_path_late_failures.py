@@ -11,8 +11,8 @@ import pytest
 
 import copublish as cp
 from copublish.engines.ideal import Room
-from copublish.kernel.main_path import publish_release
 from copublish.mechanisms.registry import plan_of
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
 from copublish.rows import counted
 from copublish.rows.rows_or_counts import read_rows_or_counts

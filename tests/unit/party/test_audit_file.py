@@ -13,12 +13,12 @@ import copublish as cp
 from copublish.engines.ideal import Room
 from copublish.errors import AgreementError
 from copublish.kernel.certificate.certificate import AuditStatement, Certificate
-from copublish.kernel.main_path import publish_release
 from copublish.mechanisms.registry import plan_of
 from copublish.party.audit_file import default_audit_file, read_audit
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.local.simulation import read_fragments
 from copublish.party.proposal import write_proposal
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
 from copublish.release.folder import Release
 from copublish.tools.drafting.demo import example_agreement

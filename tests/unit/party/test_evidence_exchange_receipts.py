@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import copublish as cp
+from copublish.agreement.protocol.table import SHOWN_HEADS
 from copublish.cli import app
 from copublish.engines.ideal import IdealEngine
 from copublish.errors import (
@@ -29,7 +30,7 @@ from copublish.errors import (
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.ledger.receipts import Receipt
 from copublish.mechanisms.registry import plan_of
-from copublish.party.evidence_exchange import SHOWN_HEADS, Witness
+from copublish.party.evidence_exchange import Witness
 from copublish.party.keys.identity import new_identity
 from copublish.party.local.processes import throwaway_ledger
 from copublish.release.evidence.signatures import ReleaseStatement

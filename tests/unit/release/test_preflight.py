@@ -16,7 +16,8 @@ from copublish.engines.spu.engine import SpuEngine
 from copublish.engines.spu.requests import ABY3
 from copublish.kernel.accounting.formatting import show_exact
 from copublish.kernel.accounting.statements import EpsilonStatement
-from copublish.release.preflight import differences, facts_of
+from copublish.kernel.checks import differences
+from copublish.release.prepare import facts_of
 from support import small_mapping
 from support.described_releases import described, files_of
 

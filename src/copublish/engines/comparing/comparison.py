@@ -52,7 +52,7 @@ def comparison_by(messenger: Messenger, owners: Sequence[str], helper: str | Non
 
 
 class ComparesByMessages:
-    """Part of an engine: what makes it an `AligningEngine` wherever there are messengers.
+    """Part of an engine: what makes it a `Comparer` wherever there are messengers.
 
     Attributes:
         comparison: How people are compared; whoever makes the engine says it, if they are.

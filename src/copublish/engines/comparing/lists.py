@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from copublish.agreement.protocol.message import Letter
 from copublish.engines.messages import Messenger
-from copublish.kernel.protocol.message import Letter
 
 
 def send_list(messenger: Messenger, to: str, message: Letter, content: bytes) -> None:

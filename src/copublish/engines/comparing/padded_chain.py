@@ -21,6 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from copublish.agreement.protocol.message import Letter
+from copublish.agreement.protocol.table import ANSWERED, ASKED, COMMON, PADDED, PASSED
 from copublish.engines.comparing.curve import Draw, Factor, Points, from_bytes, made_up_points, multiples_of
 from copublish.engines.comparing.lists import receive_list, send_list
 from copublish.engines.comparing.pseudonyms import (
@@ -36,8 +38,6 @@ from copublish.engines.comparing.pseudonyms import (
 )
 from copublish.engines.messages import Messenger
 from copublish.errors import EngineError, ProgramMismatchError
-from copublish.kernel.protocol.message import Letter
-from copublish.kernel.protocol.table import ANSWERED, ASKED, COMMON, PADDED, PASSED
 from copublish.types import BoolArray, IntArray
 
 

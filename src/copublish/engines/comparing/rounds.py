@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from copublish.agreement.protocol.table import ANY_SHARED, COMPLETE, ROUND
 from copublish.engines.comparing.curve import Draw, Factor, Points, made_up_points, multiples_of
 from copublish.engines.comparing.lists import pass_on_list, receive_list, send_list
 from copublish.engines.comparing.pseudonyms import agree_on_key, ascending_points, have_repeated, multiplied
 from copublish.engines.messages import Messenger
 from copublish.errors import EngineError
-from copublish.kernel.protocol.table import ANY_SHARED, COMPLETE, ROUND
 
 
 class RoundsOfLists:

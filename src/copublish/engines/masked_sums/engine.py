@@ -23,13 +23,13 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from numpy.typing import NDArray
 
+from copublish.agreement.protocol.message import Letter
+from copublish.agreement.protocol.table import MASK_KEY, MASKED_SUM, SUM_HASH
 from copublish.engines.comparing.comparison import ComparesByMessages, comparison_by
 from copublish.engines.messages import EngineWithoutWorker, Messenger
 from copublish.errors import EngineError, ProgramMismatchError
 from copublish.kernel.noise.geometric import Coins, Geometric, SystemCoins
 from copublish.kernel.noise.shared_laplace import SharedLaplace
-from copublish.kernel.protocol.message import Letter
-from copublish.kernel.protocol.table import MASK_KEY, MASKED_SUM, SUM_HASH
 from copublish.kernel.secrets.added_noise import own_share
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.types import IntArray

@@ -9,6 +9,8 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from copublish.agreement.protocol.message import Exchange
+from copublish.agreement.protocol.table import IDENTIFIERS_KEY
 from copublish.engines.comparing.pseudonyms import (
     have_repeated,
     joint_key,
@@ -46,9 +48,7 @@ from copublish.engines.spu.shares import Node, kept_step, steps_of
 from copublish.errors import EngineError
 from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.programs.packing import Packing, add, in_agreed_order
-from copublish.kernel.protocol.message import Exchange
-from copublish.kernel.protocol.table import IDENTIFIERS_KEY
-from copublish.kernel.secrets.engine import NO_CELL, Columns
+from copublish.kernel.secrets.computer import NO_CELL, Columns
 from copublish.kernel.secrets.secret import Secret
 from copublish.kernel.secrets.shards import Count, Done, chunks_of, no_word, shards_of, sum_in_turn
 from copublish.types import IntArray, Program

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from copublish.agreement.protocol.message import Letter
+from copublish.agreement.protocol.table import INPUT_PART, OPENED, READY
 from copublish.engines.comparing.comparison import ComparesByMessages
 from copublish.engines.messages import EngineWithoutWorker, Messenger
 from copublish.engines.spu.coalitions import assumptions_of, secrecy_of
@@ -23,10 +25,8 @@ from copublish.errors import EngineError, ProgramMismatchError
 from copublish.kernel.noise.geometric import Coins, Geometric, SystemCoins
 from copublish.kernel.noise.shared_laplace import SharedLaplace
 from copublish.kernel.programs.packing import Packing, as_bits
-from copublish.kernel.protocol.message import Letter
-from copublish.kernel.protocol.table import INPUT_PART, OPENED, READY
 from copublish.kernel.secrets.added_noise import add_noise_inside
-from copublish.kernel.secrets.engine import Columns, Marks
+from copublish.kernel.secrets.computer import Columns, Marks
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.kernel.secrets.shards import Count, Done, no_word, sum_in_turn
 from copublish.types import IntArray, Program

@@ -30,7 +30,7 @@ from copublish.engines.spu.products import (
 from copublish.engines.spu.requests import Call, Forget, Kept, OwnProducts, Run, ShareOf, Step, Xored
 from copublish.engines.spu.shares import Node, kept_step
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.engine import Columns, Marks
+from copublish.kernel.secrets.computer import Columns, Marks
 from copublish.kernel.secrets.secret import Secret
 from copublish.kernel.secrets.shards import Count, Done, no_word, sum_in_turn
 from copublish.types import Program

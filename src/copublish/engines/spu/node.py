@@ -15,8 +15,10 @@ from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
+from copublish.agreement.protocol.message import Exchange
 from copublish.engines.comparing.comparison import ComparesByMessages
 from copublish.engines.messages import Messenger, exchange_public
+from copublish.engines.roles import Roles
 from copublish.engines.spu.coalitions import assumptions_of, secrecy_of
 from copublish.engines.spu.input_parties import Guests
 from copublish.engines.spu.process import StartWorker, WorkerProcess
@@ -39,7 +41,6 @@ from copublish.errors import EngineError
 from copublish.kernel.noise.geometric import Coins, Geometric, SystemCoins
 from copublish.kernel.noise.shared_laplace import SharedLaplace
 from copublish.kernel.programs.packing import add, as_bits, sum_within
-from copublish.kernel.protocol.message import Exchange
 from copublish.kernel.secrets.added_noise import add_noise_inside
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.types import IntArray, Program
@@ -47,7 +48,7 @@ from copublish.types import IntArray, Program
 T = TypeVar("T")
 
 
-class SpuNode(ComparesByMessages):
+class SpuNode(ComparesByMessages, Roles):
     """One compute node's end of the secure engine, for sums and programs on secrets.
 
     Args:

@@ -20,7 +20,7 @@ import numpy as np
 from copublish.engines.spu.products import padded_records
 from copublish.kernel.noise.geometric import SystemCoins
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.engine import Columns
+from copublish.kernel.secrets.computer import Columns
 from copublish.types import BoolArray, IntArray
 
 WORD_BITS = 64

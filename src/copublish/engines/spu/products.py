@@ -18,7 +18,7 @@ import numpy as np
 
 from copublish.engines.spu.requests import OwnedMatrix
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.engine import NO_CELL, Columns
+from copublish.kernel.secrets.computer import NO_CELL, Columns
 from copublish.types import IntArray
 
 MAX_PRODUCT_CELLS = 8192

@@ -6,7 +6,7 @@ release leaves it spent. Every disclosure is written, and on disk, before its va
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from copublish.kernel.ledger.limits import UNBOUNDED, Limit
 from copublish.kernel.ledger.locks import Locks
 from copublish.kernel.ledger.receipts import Receipts
 
-__all__ = ["CHANGED", "ROOM_BYTES", "UNBOUNDED", "Charge", "Disclosed", "Entry", "Ledger", "Limit"]
+__all__ = ["CHANGED", "ROOM_BYTES", "UNBOUNDED", "Disclosed", "Entry", "Ledger", "Limit", "Reservation"]
 
 CHANGED = "The ledger was changed after it was shown. No limit was set. Look at it again."
 
@@ -159,7 +159,7 @@ class Ledger(Alignments, Locks, Receipts, History):
         return account
 
     @contextmanager
-    def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Charge]:
+    def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Reservation]:
         """Reserve the whole cost of a release, then record how it ended.
 
         Raises:
@@ -178,7 +178,7 @@ class Ledger(Alignments, Locks, Receipts, History):
                 **_write_cost(cost),
                 **_write_rho(cost),
             )
-        charge = Charge(self, number, cost)
+        charge = Reservation(self, number, cost)
         try:
             yield charge
         except BaseException:
@@ -187,13 +187,13 @@ class Ledger(Alignments, Locks, Receipts, History):
             raise
         charge.complete()
 
-    def _end(self, charge: Charge, state: str) -> None:
+    def _end(self, charge: Reservation, state: str) -> None:
         # A ledger that cannot be written now keeps the state 'reserved', which counts as spent: nothing is lost.
         with suppress(LedgerError), self._transaction():
             self._change("charges", charge.id, state=state, ended_at=now())
 
 
-class Charge:
+class Reservation:
     """A reservation that disclosures are written against, each before it is opened."""
 
     def __init__(self, ledger: Ledger, charge_id: int, reserved: Cost) -> None:
@@ -208,12 +208,17 @@ class Charge:
             self.is_complete = True
             self._ledger._end(self, COMPLETE)
 
-    def disclose(self, label: str, cost: Cost) -> None:
-        """Write one disclosure durably.
+    def disclose(self, label: str, price: Cost | Callable[[], Cost]) -> None:
+        """Write one disclosure to stable storage.
 
         Raises:
             BudgetExceededError: If the disclosures would add up to more than was reserved.
+            LedgerError: If it could not be written.
+
+        Privacy:
+            When this returns the charge survives a crash. Nothing may be opened before, or after an error.
         """
+        cost = price() if callable(price) else price
         total = self._disclosed + cost
         if not total.fits_in(self._reserved):
             raise BudgetExceededError(

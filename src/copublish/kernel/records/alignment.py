@@ -13,16 +13,15 @@ from dataclasses import replace
 import numpy as np
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.number_codes import encode_cell_of_nobody
+from copublish.agreement.protocol.table import AT_TWO_PARTIES, HOLDERS, ROWS
 from copublish.errors import EngineError, FragmentError, ProgramMismatchError
-from copublish.kernel.protocol.table import AT_TWO_PARTIES, HOLDERS, ROWS
 from copublish.kernel.records.fragment import Fragment
-from copublish.kernel.records.identifiers import Identifiers
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import AligningEngine, SumEngine, engine_as
-from copublish.rows.encoding import encode_cell_of_nobody
+from copublish.kernel.secrets.engine import Engine
 
 
-def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> JointTable:
+def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> JointTable:
     """Fix the common records and their order.
 
     Raises:
@@ -38,7 +37,7 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -
     by_identifier, helped = agreement.records.alignment == "identifier", len(agreement.owners) < len(agreement.parties)
     if by_identifier:
         own: Sequence[str] | None = (fragment.identifiers or []) if fragment.party in agreement.owners else None
-        fragment = fragment.take(engine_as(AligningEngine, engine).align(own))
+        fragment = fragment.take(engine.comparer.align(own))
     if helped or not by_identifier:
         # A party without data has no rows to count, so the owners tell it; those that were aligned have as many.
         rows = _rows_of_owners(agreement, fragment, engine)
@@ -55,17 +54,15 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -
     return JointTable(agreement, fragment, fragment.n_records if agreement.records.public else None)
 
 
-def _rows_of_owners(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> set[int]:
+def _rows_of_owners(agreement: Agreement, fragment: Fragment, engine: Engine) -> set[int]:
     """The different numbers of rows that the owners of data have."""
     told = zip(agreement.parties, engine.exchange(ROWS, fragment.n_records), strict=True)
     return {rows for party, rows in told if party in agreement.owners}
 
 
-def _horizontal(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> JointTable:
+def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> JointTable:
     length = agreement.compared_identifiers
-    if length is not None and engine_as(AligningEngine, engine).have_common(
-        compared(fragment, length), padded_to=length
-    ):
+    if length is not None and engine.comparer.have_common(compared(fragment, length), padded_to=length):
         # So that nobody leaves before all know why: who hears that another one left could not say what is wrong.
         with suppress(EngineError):
             engine.exchange(AT_TWO_PARTIES, "heard")
@@ -90,11 +87,13 @@ def compared(fragment: Fragment, length: int) -> Sequence[str]:
         Stability: the records of the release do not depend on it. What is compared follows from identifiers alone, and
             how many are sent is public: lists are padded to the length.
     """
-    identifiers = fragment.identifiers or Identifiers([])
+    identifiers = fragment.identifiers
+    if identifiers is None:
+        return []
     return identifiers if len(identifiers) <= length else identifiers.take(np.sort(identifiers.by_digest()[:length]))
 
 
-def _with_one_holder(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> Fragment:
+def _with_one_holder(agreement: Agreement, fragment: Fragment, engine: Engine) -> Fragment:
     """The fragment with one holder for every spread cell: the lowest-numbered party of those that have it.
 
     A cell that nobody has is missing, and the first of the column's holders says so.

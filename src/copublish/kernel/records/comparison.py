@@ -16,17 +16,17 @@ from __future__ import annotations
 import hmac
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.protocol.table import LISTS, NO_LIST
 from copublish.kernel.certificate.promise import compared_by
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.protocol.table import LISTS, NO_LIST
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.identifiers import Identifiers
-from copublish.kernel.secrets.engine import SumEngine
+from copublish.kernel.secrets.engine import Engine
 
 LENGTH_BYTES = 8
 
 
-def commitment_to(identifiers: Identifiers, key: bytes) -> str:
+def commitment_to(identifiers: Identifiers | None, key: bytes) -> str:
     """Keyed digest of a list, whatever its order: for the eyes of its owner.
 
     Privacy:
@@ -34,7 +34,7 @@ def commitment_to(identifiers: Identifiers, key: bytes) -> str:
             pseudo-random function.
     """
     digest = hmac.new(key, b"copublish list\0", "sha256")
-    for batch in identifiers.in_order():
+    for batch in identifiers.in_order() if identifiers else ():
         texts = [identifier.encode() for identifier in batch]
         digest.update(b"".join(len(text).to_bytes(LENGTH_BYTES, "big") + text for text in texts))
     return digest.hexdigest()
@@ -55,7 +55,7 @@ def compares_identifiers(agreement: Agreement, party: str) -> bool:
     return party in agreement.owners and agreement.compares_people
 
 
-def record_comparison(agreement: Agreement, fragment: Fragment, engine: SumEngine, ledger: Ledger) -> list[str]:
+def record_comparison(agreement: Agreement, fragment: Fragment, engine: Engine, ledger: Ledger) -> list[str]:
     """Write into the ledger that identifiers are about to be compared, before anything about them is sent.
 
     Returns:
@@ -72,9 +72,8 @@ def record_comparison(agreement: Agreement, fragment: Fragment, engine: SumEngin
     """
     party, number, told = fragment.party, None, NO_LIST
     if compares_identifiers(agreement, party):
-        listed = fragment.identifiers or Identifiers([])
         key = ledger.key_of_lists(agreement.dataset)
-        commitment = commitment_to(listed, key)
+        commitment = commitment_to(fragment.identifiers, key)
         number = ledger.record_alignment(
             dataset=agreement.dataset,
             release=agreement.name,
@@ -82,7 +81,7 @@ def record_comparison(agreement: Agreement, fragment: Fragment, engine: SumEngin
             kind="common records" if agreement.joins_by_identifier else "people at two parties",
             compared_by=compared_by(agreement),
             peers=[peer for peer in _who_compares(agreement) if peer != party],
-            length=len(listed),
+            length=len(fragment.identifiers or ()),
             commitment=commitment,
         )
         told = told_to_peers(commitment, agreement.hash, key)
@@ -97,7 +96,7 @@ def _who_compares(agreement: Agreement) -> tuple[str, ...]:
     return tuple(party for party in agreement.parties if party in agreement.owners or party == agreement.helper)
 
 
-def _exchange_commitments(agreement: Agreement, own: str, engine: SumEngine) -> dict[str, str]:
+def _exchange_commitments(agreement: Agreement, own: str, engine: Engine) -> dict[str, str]:
     """Tell every party this one's commitment; return those of the other owners."""
     told = dict(zip(agreement.parties, engine.exchange(LISTS, own), strict=True))
     for party, said in told.items():

@@ -19,7 +19,7 @@ from copublish.agreement.axis import Axis, evenly_divided, n_cells
 from copublish.agreement.model import Agreement
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.records.fragment import Fragment, partial_cells
-from copublish.kernel.secrets.engine import NO_CELL, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
+from copublish.kernel.secrets.computer import NO_CELL, Computer, JoinComputer, MarkComputer, Marks, computer_as
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.types import BoolArray, IntArray
 
@@ -57,7 +57,7 @@ class JointTable:
     def count_jointly(
         self,
         axes: Sequence[Axis],
-        engine: SumEngine,
+        computer: Computer,
         *,
         noise_bits: int | None,
         progress: Callable[[int, int], None] = lambda done, of: None,
@@ -66,18 +66,18 @@ class JointTable:
 
         Args:
             axes: The columns of the table and the cells their codes fall into.
-            engine: This party's end of the engine.
+            computer: This party's end of the computation.
             noise_bits: Bits of the noise that will be added; counts share ring elements so that it fits. None if the
                 counts are for computing: packed ones can be measured and nothing else.
             progress: Told how many records are counted and how many there are.
         """
         split = [axis for axis in axes if axis.n_cells > 1]  # an attribute that is not split needs no join
         if self.is_additive(split):
-            return SecretCounts(engine.share(self.count_locally(split).reshape(-1, 1)), Packing(1))
-        joining = engine_as(MarkEngine, engine)
+            return SecretCounts(computer.share(self.count_locally(split).reshape(-1, 1)), Packing(1))
+        joining = computer_as(MarkComputer, computer)
         is_spread = any(len(self.holders([axis])) > 1 for axis in split)
         is_helped = len(self.agreement.owners) < len(self.agreement.parties)  # the last party may hold no rows' places
-        if is_spread or is_helped or not isinstance(engine, JoinEngine):
+        if is_spread or is_helped or not isinstance(computer, JoinComputer):
             down, across = _halves(split)
             count = partial(self._count_matches, down, across)
         else:
@@ -98,7 +98,7 @@ class JointTable:
         return SecretCounts(secret, packing, _order([*down, *across], split))
 
     def _count_pairs(
-        self, down: Sequence[Axis], across: Sequence[Axis], packing: Packing, engine: JoinEngine, rows: slice
+        self, down: Sequence[Axis], across: Sequence[Axis], packing: Packing, computer: JoinComputer, rows: slice
     ) -> Secret:
         """Count columns that one party each holds: every party numbers its own cells."""
         own = [axis for axis in down if self._holder(axis) == self._number()]
@@ -109,13 +109,13 @@ class JointTable:
         # A null row is in no cell of its owner's, so it is in none of the table.
         cells = np.where(self.fragment.counts(rows), partial_cells(self.fragment, own, rows), NO_CELL)
         places = partial_cells(self.fragment, across, rows) if self._is_last() else None
-        return engine.joint_histogram(cells, places, sizes, packing)
+        return computer.joint_histogram(cells, places, sizes, packing)
 
     def _count_matches(
-        self, down: Sequence[Axis], across: Sequence[Axis], packing: Packing, engine: MarkEngine, rows: slice
+        self, down: Sequence[Axis], across: Sequence[Axis], packing: Packing, computer: MarkComputer, rows: slice
     ) -> Secret:
         """Count columns whose cells are spread: every party says which cells a record may be in."""
-        return engine.joint_matches(self.marks(down, rows), self.marks(across, rows), packing)
+        return computer.joint_matches(self.marks(down, rows), self.marks(across, rows), packing)
 
     def marks(self, axes: Sequence[Axis], rows: slice) -> Marks:
         """What this party knows of the cells that records may be in, and who knows something."""

@@ -9,13 +9,13 @@ from copublish.kernel.noise.geometric import Coins, Geometric
 from copublish.kernel.noise.laplace_shares import draw_share
 from copublish.kernel.noise.shared_laplace import SharedLaplace
 from copublish.kernel.programs.packing import add, add_packed_noise
-from copublish.kernel.secrets.engine import ProgramEngine
+from copublish.kernel.secrets.computer import ProgramComputer
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.types import IntArray
 
 
 def add_noise_inside(
-    engine: ProgramEngine, counts: SecretCounts, noise: Geometric | SharedLaplace, offset: int
+    engine: ProgramComputer, counts: SecretCounts, noise: Geometric | SharedLaplace, offset: int
 ) -> Secret:
     """Add discrete Laplace noise plus a public offset to every count.
 

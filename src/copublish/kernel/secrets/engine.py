@@ -1,39 +1,87 @@
-"""What every engine offers to the code of a mechanism, which runs once at each party.
+"""One party's end of an engine, in parts: each part of the program gets the part it needs and no more.
 
-All parties call the same methods in the same order with the same public arguments. A `Secret` is a value that no
-party sees; the reveal gate (`kernel/secrets/gate.py`) is the only code that opens one.
+Mechanisms get the `Computer`, which opens nothing. The reveal gate gets the `Opener`. The main path alone has the whole
+`Engine`, from which it compares people and exchanges what is public between the parties.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
-import numpy as np
-
+from copublish.agreement.protocol.message import Exchange
 from copublish.errors import EngineError
-from copublish.kernel.noise.geometric import Coins
-from copublish.kernel.protocol.message import Exchange
+from copublish.kernel.secrets.computer import Computer
 from copublish.kernel.secrets.secret import Secret
-from copublish.kernel.secrets.shards import Count, Done, no_word
-from copublish.types import BoolArray, IntArray, Program
-
-if TYPE_CHECKING:
-    from copublish.kernel.noise.geometric import Geometric
-    from copublish.kernel.noise.shared_laplace import SharedLaplace
-    from copublish.kernel.programs.packing import Packing
-    from copublish.kernel.secrets.secret import SecretCounts
+from copublish.types import IntArray
 
 T = TypeVar("T")
 
 
-@runtime_checkable
-class SumEngine(Protocol):
-    """One party's end of the joint computation: all that mechanisms need which open sums of what each owner counts."""
+class PublicExchange(Protocol):
+    """Sends every party a public value and returns all of them in party order."""
 
-    name: str
-    party: str
+    def __call__(self, message: Exchange[T], public: T) -> tuple[T, ...]:
+        """Send a value. All parties name the same entry of the protocol.
+
+        Raises:
+            ProgramMismatchError: If a party's value does not have the type and bound of the entry.
+
+        Privacy:
+            Reveals: the value, to all parties.
+        """
+        ...
+
+
+@runtime_checkable
+class Comparer(Protocol):
+    """Compares people. Every comparison is written into the ledger first, so only the main path has one."""
+
+    def align(self, identifiers: Sequence[str] | None) -> IntArray:
+        """The positions of the common records among this party's own, in an order that all parties share.
+
+        A party without data gives none and gets none.
+
+        Privacy:
+            Reveals: to every party which of its records are common, and how many they are.
+        """
+        ...
+
+    def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
+        """True if any two parties list the same identifier.
+
+        Privacy:
+            Reveals: the answer; if it is true, possibly the identifiers too. Lists are padded to a public length, so
+                that their own lengths stay secret.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Opener:
+    """Opens secrets. The reveal gate is the only code that gets one.
+
+    Attributes:
+        open: Opens a secret to all parties.
+        take_checks: For each party a number that is 0 unless its inputs to products were invalid, for all inputs since
+            the last call; None if there were none. Each number is a function of one party's own inputs and public
+            shapes, and it is 0 for whoever follows the protocol. So opening it reveals nothing about data.
+        exchange: Sends columns that their owner has perturbed.
+    """
+
+    open: Callable[[Secret], IntArray]
+    take_checks: Callable[[], Secret | None]
+    exchange: PublicExchange
+
+
+class Engine(Protocol):
+    """The whole engine at one party, for the main path."""
+
+    @property
+    def party(self) -> str:
+        """This party."""
+        ...
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -41,261 +89,32 @@ class SumEngine(Protocol):
         ...
 
     @property
-    def secrecy(self) -> str:
-        """Who could see what, in words for the certificate."""
+    def computer(self) -> Computer:
+        """The part for mechanisms."""
         ...
 
     @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What the secrecy rests on, in words for the certificate."""
+    def comparer(self) -> Comparer:
+        """The part that compares people."""
         ...
 
     @property
-    def own_coins(self) -> Coins:
-        """This party's own coins, for noise that it draws alone and so knows: on its own data, before they leave it."""
+    def opener(self) -> Opener:
+        """The part for the reveal gate."""
         ...
-
-    def share(self, local: IntArray) -> Secret:
-        """The sum of what every party puts in. Each party's own part stays its own."""
-        ...
-
-    def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
-        """The counts, packed as they are, each with a draw of noise of its own and a public offset.
-
-        How the noise comes about is the engine's: nobody, or no more parties than the agreement says, may know it.
-        """
-        ...
-
-    def exchange(self, message: Exchange[T], public: T) -> tuple[T, ...]:
-        """Tell every party a public value; return all of them in party order. All name the same entry of the protocol.
-
-        Raises:
-            ProgramMismatchError: If a party's value does not have the type and bound of the entry.
-        """
-        ...
-
-    def _open(self, secret: Secret) -> IntArray:
-        """Open a secret to all parties. For the reveal gate alone; a test keeps it so."""
-        ...
-
-
-@runtime_checkable
-class ProgramEngine(SumEngine, Protocol):
-    """An engine that also computes on secrets."""
-
-    def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
-        """Run a program on secrets; the result is a secret."""
-        ...
-
-    def share_within(self, local: IntArray, bits: int) -> Secret:
-        """The sum of what every party puts in, of which each is from -2^(bits - 1) to 2^(bits - 1) - 1.
-
-        Larger ones are cut to that, and the engine takes no others: what is compared has to stay in the middle of the
-        ring, whoever puts in what. Sums that are measured and nothing else need no range: a wrong number moves what
-        is opened by as much, which whoever put it in knows.
-        """
-        ...
-
-    def rows(self, secret: Secret) -> list[Secret]:
-        """Begin to compute a secret and return its rows, to be used in different computations later."""
-        ...
-
-    def coins(self, shape: tuple[int, ...]) -> Secret:
-        """Fresh joint coins: words uniform and unknown to all as long as one party is honest."""
-        ...
-
-    def blinds(self, shape: tuple[int, ...]) -> Secret:
-        """Fresh integers of 64 bits, as uniform and unknown, to be added to what others shall not see.
-
-        They come from the operating system even where coins are fixed: no release depends on them.
-        """
-        ...
-
-
-@runtime_checkable
-class AligningEngine(SumEngine, Protocol):
-    """An engine that also compares people."""
-
-    def align(self, identifiers: Sequence[str] | None) -> IntArray:
-        """The positions of the common records among one's own, in an order that all parties share.
-
-        A party without data gives none and gets none.
-
-        Every party learns which of its records are common, and how many they are.
-        """
-        ...
-
-    def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
-        """Whether any two parties list the same identifier; they may learn which ones, if there are any.
-
-        Lists are padded to a public length, so that their own lengths stay secret.
-        """
-        ...
-
-
-@runtime_checkable
-class MarkEngine(ProgramEngine, Protocol):
-    """An engine that also joins columns that several parties hold: each marks the cells that a record may be in."""
-
-    def joint_matches(self, down: Marks, across: Marks, packing: Packing) -> Secret:
-        """Count aligned records by cells that all parties together fix.
-
-        Args:
-            down: For each row of the table and each record, whether what this party holds fits; of the rows that a
-                record fits at all parties the first one counts, and if there is none it counts nowhere.
-            across: The same for each place in a row.
-            packing: How a row of counts lies in ring elements.
-
-        Returns:
-            Packed counts, shape (number of rows, packing.elements).
-        """
-        ...
-
-    def joint_match_pairs(self, marks: Marks, columns: Columns) -> Secret:
-        """Count aligned records by every pair of cells that all parties together fix.
-
-        Args:
-            marks: For each cell of each column and each record, whether what this party holds fits.
-            columns: Public: all columns.
-
-        Returns:
-            Shape (lines, lines), the same both ways; what is on the diagonal is to be left alone.
-        """
-        ...
-
-    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
-        """How many records one call should have for a table with so many rows, from public shapes alone."""
-        ...
-
-    def sum_over_records(
-        self, count: Count, n_records: int, *, size: int, shape: tuple[int, ...], done: Done = no_word
-    ) -> Secret:
-        """The sum of what is counted of all records, some at a time; the counting may go on in several threads.
-
-        Args:
-            count: Counts some of the records, by their positions, on the engine that it is given.
-            n_records: Public number of records.
-            size: How many of them `count` gets at once, as `rows_per_product` says.
-            shape: Public shape of what it returns.
-            done: Told how many records are counted and how many there are, in the caller's thread.
-        """
-        ...
-
-
-@runtime_checkable
-class JoinEngine(MarkEngine, AligningEngine, Protocol):
-    """An engine that also joins columns of two parties by products of what each of them holds, and compares people."""
-
-    def joint_histogram(
-        self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
-    ) -> Secret:
-        """Count aligned records by the cells that the parties hold of them.
-
-        Args:
-            cells: This party's cell of each record, below its entry of `sizes`; `NO_CELL` for a record that counts
-                nowhere.
-            places: From the last party alone: each record's place in a row.
-            sizes: Public number of cells of each party.
-            packing: How a row of counts lies in ring elements.
-
-        Returns:
-            Packed counts, one row for each combination of the parties' cells, the last party's fastest:
-            shape (product of sizes, packing.elements).
-        """
-        ...
-
-    def joint_pairs(
-        self, owners: tuple[int, int], cells: Sequence[IntArray], columns: tuple[Columns, Columns], n_records: int
-    ) -> Secret:
-        """Count aligned records by every pair of a cell of one party and a cell of another.
-
-        Args:
-            owners: The two parties, by number; the first one's columns are the rows of the result.
-            cells: For each of this party's columns the cell of each record, or `NO_CELL`; nothing at other parties.
-            columns: Public: the two parties' columns.
-            n_records: Public number of records.
-
-        Returns:
-            Shape (lines of the first party, lines of the second): counts or, for columns with scores, sums of products.
-        """
-        ...
-
-    def take_checks(self) -> Secret | None:
-        """For each party a number that is 0 unless its inputs to products were not what they should be.
-
-        All inputs since the last call; none if there were none. The reveal gate opens them before anything else.
-
-        Privacy:
-            Each number is a function of one party's own inputs and public shapes. It is 0 for whoever follows the
-            protocol, so opening it tells nothing about data; and a cheat learns from it what it knows.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class Marks:
-    """Which cells a record may be in, as far as one party knows; all parties that hold something know it together.
-
-    Attributes:
-        own: For each cell and each record, whether what this party holds fits: shape (n_cells, n_records).
-        holders: Public: the parties whose marks count, by number. Others hold nothing of these columns.
-    """
-
-    own: BoolArray
-    holders: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Columns of a party, as lines of a matrix that tells for each record where it is.
-
-    Attributes:
-        sizes: The number of cells of each column.
-        scores: None, and every cell is a line; or the score of every cell of every column, and every column is a line
-            that has each record's score.
-    """
-
-    sizes: tuple[int, ...]
-    scores: tuple[tuple[int, ...], ...] | None = None
 
     @property
-    def lines(self) -> int:
-        """How many lines there are."""
-        return sum(self.sizes) if self.scores is None else len(self.sizes)
-
-    def weights(self) -> IntArray:
-        """What each cell (row) adds to each line (column)."""
-        if self.scores is None:
-            return np.eye(self.lines, dtype=np.int64)
-        starts = np.cumsum([0, *self.sizes])
-        weights = np.zeros((sum(self.sizes), self.lines), dtype=np.int64)
-        for line, own in enumerate(self.scores):
-            weights[starts[line] : starts[line + 1], line] = own
-        return weights
+    def exchange(self) -> PublicExchange:
+        """The part that sends public values."""
+        ...
 
 
-NO_CELL = -1
-"""In the place of a cell: the record counts nowhere. What is computed, and its shapes, are the same."""
-
-E = TypeVar("E", bound=SumEngine)
-
-
-def engine_as(kind: type[E], engine: SumEngine) -> E:
-    """An engine as one that can do more.
-
-    Which agreements an engine can compute is checked before a run; this is where types are told.
+def comparer_of(engine: object) -> Comparer:
+    """The same engine as one that compares people.
 
     Raises:
         EngineError: If it cannot.
     """
-    # Checking a protocol takes longer than most of what the ideal engine computes; a class has what it had before.
-    if (kind, type(engine)) not in _can_do:
-        if not isinstance(engine, kind):
-            raise EngineError(
-                f"The engine '{engine.name}' is no {kind.__name__}, which this needs. Nothing was computed."
-            )
-        _can_do.add((kind, type(engine)))
-    return cast(E, engine)
-
-
-_can_do: set[tuple[type, type]] = set()
+    if not isinstance(engine, Comparer):
+        raise EngineError("This engine cannot compare people, which the agreement needs. Nothing was computed.")
+    return engine

@@ -7,17 +7,17 @@ what the certificate states.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
 from copublish.errors import EngineError, InvalidInputsError
 from copublish.kernel.accounting.concentrated import Concentrated, ConcentratedMeasure, ConcentratedSelect, RhoFilter
-from copublish.kernel.accounting.cost import NOTHING, cost_of
+from copublish.kernel.accounting.cost import NOTHING, Cost, cost_of
 from copublish.kernel.accounting.disclosures import Disclosure, GaussianMeasure, Measure, Select
-from copublish.kernel.ledger.ledger import Charge
 from copublish.kernel.noise.discrete_gaussian import BATCHES, DiscreteGaussian
 from copublish.kernel.noise.geometric import COIN_BITS, Geometric
 from copublish.kernel.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
@@ -31,7 +31,8 @@ from copublish.kernel.programs.noise import (
     selection_fits,
 )
 from copublish.kernel.programs.packing import add_drawn_noise, laplace
-from copublish.kernel.secrets.engine import JoinEngine, ProgramEngine, SumEngine, engine_as
+from copublish.kernel.secrets.computer import Computer, ProgramComputer, computer_as
+from copublish.kernel.secrets.engine import Opener
 from copublish.kernel.secrets.own_columns import OwnColumns, join_columns
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.types import IntArray
@@ -43,16 +44,70 @@ would not fit beside the noise."""
 NO_PLACES = np.zeros(0, dtype=np.int64)
 
 
+class Charge(Protocol):
+    """A reserved part of a budget that pays for disclosures. A ledger makes one; audits bring one that is free."""
+
+    def disclose(self, label: str, price: Callable[[], Cost]) -> None:
+        """Write that a value is about to be opened, and its price, to stable storage.
+
+        Privacy:
+            The gate opens a value only after this has returned. An error means that nothing may be opened.
+        """
+        ...
+
+
+class Gate(Protocol):
+    """The only way to open a secret, as mechanisms see it. `RevealGate` is the gate of a release."""
+
+    @property
+    def opened(self) -> list[tuple[Disclosure, IntArray]]:
+        """Every disclosure so far with the values that became known."""
+        ...
+
+    def reveal_selection(self, secret_scores: Secret, disclosure: Select, *, ahead: int = 1) -> int:
+        """Open the index of the noisy maximum of integer scores.
+
+        Privacy:
+            See `RevealGate.reveal_selection`. The same holds for the other methods.
+        """
+        ...
+
+    def draw_selection_noise(self, disclosure: Select, places: int, *, times: int) -> None:
+        """Draw the noise of selections to come in one computation."""
+        ...
+
+    def reveal_measurement(self, counts: SecretCounts, disclosure: Measure) -> IntArray:
+        """Open counts or sums plus discrete Laplace noise."""
+        ...
+
+    def draw_measurement_noise(self, disclosure: Measure) -> None:
+        """Begin to draw the noise of a measurement."""
+        ...
+
+    def reveal_gaussian_measurement(self, sums: Secret, disclosure: GaussianMeasure, *, ahead: int = 0) -> IntArray:
+        """Open sums plus discrete Gaussian noise."""
+        ...
+
+    def reveal_columns(self, own: OwnColumns, disclosures: Sequence[Disclosure]) -> dict[str, IntArray]:
+        """Publish columns that each owner has perturbed with noise of its own."""
+        ...
+
+
 @dataclass
 class RevealGate:
     """Opens secrets at one party, each against a reserved charge.
 
     Attributes:
+        computer: Computes on secrets.
+        opener: Opens them.
+        charge: Is asked before anything is opened.
+        number_of_records_is_public: Decides which neighbors a price is for.
         opened: Every disclosure so far with the values that became known: this party's whole view of others. Which
             candidates for Gaussian noise were kept is the one thing more, and depends on no data.
     """
 
-    engine: SumEngine
+    computer: Computer
+    opener: Opener
     charge: Charge
     number_of_records_is_public: bool
     opened: list[tuple[Disclosure, IntArray]] = field(default_factory=list)
@@ -88,8 +143,8 @@ class RevealGate:
         if not self._drawn.get((noise.rate, places)):
             self.draw_selection_noise(disclosure, places, times=max(1, ahead))
         handicap = self._drawn[noise.rate, places].pop(0)  # noise is used once
-        engine = engine_as(ProgramEngine, self.engine)
-        secret_words = engine.compute(noisy_argmax, secret_scores, handicap, engine.blinds((blinds_of(places),)))
+        computer = computer_as(ProgramComputer, self.computer)
+        secret_words = computer.compute(noisy_argmax, secret_scores, handicap, computer.blinds((blinds_of(places),)))
         index = opened_index(self._charge_then_open(secret_words, disclosure), places)
         if index is None:
             raise EngineError(
@@ -109,10 +164,10 @@ class RevealGate:
         Privacy:
             Reveals: nothing. The noise stays secret, and each selection takes a part of it that no other one gets.
         """
-        noise, engine = disclosure.noise, engine_as(ProgramEngine, self.engine)
-        words = [engine.coins(noise.coin_shape(places)) for _ in range(times)]
-        drawn = engine.compute(handicaps, *words, planes=noise.threshold_planes, places=places)
-        self._drawn.setdefault((noise.rate, places), []).extend(engine.rows(drawn))
+        noise, computer = disclosure.noise, computer_as(ProgramComputer, self.computer)
+        words = [computer.coins(noise.coin_shape(places)) for _ in range(times)]
+        drawn = computer.compute(handicaps, *words, planes=noise.threshold_planes, places=places)
+        self._drawn.setdefault((noise.rate, places), []).extend(computer.rows(drawn))
 
     def reveal_measurement(self, counts: SecretCounts, disclosure: Measure) -> IntArray:
         """Open counts or sums plus discrete Laplace noise, one for each cell in agreed order.
@@ -132,11 +187,11 @@ class RevealGate:
         # Taken out of the gate for good: noise is used once.
         drawn = self._laplace.pop((noise, counts.n_cells), None) if isinstance(noise, Geometric) else None
         if drawn is None:
-            secret_noisy = self.engine.add_noise(counts, noise, offset=offset)
+            secret_noisy = self.computer.add_noise(counts, noise, offset=offset)
         else:
             public = {"packing": counts.packing, "cell_at": counts.cell_at, "offset": offset}
-            engine = engine_as(ProgramEngine, self.engine)
-            secret_noisy = engine.compute(add_drawn_noise, counts.secret, drawn, **public)
+            computer = computer_as(ProgramComputer, self.computer)
+            secret_noisy = computer.compute(add_drawn_noise, counts.secret, drawn, **public)
         opened = self._charge_then_open(secret_noisy, disclosure)
         noisy: IntArray = counts.in_order(opened) - offset
         self.opened.append((disclosure, noisy))
@@ -152,9 +207,9 @@ class RevealGate:
         """
         noise, n = disclosure.noise, disclosure.entries
         if isinstance(noise, Geometric):
-            engine = engine_as(ProgramEngine, self.engine)
-            words = engine.coins(noise.coin_shape(2 * n))
-            (drawn,) = engine.rows(engine.compute(laplace, words, planes=noise.threshold_planes, n=n))
+            computer = computer_as(ProgramComputer, self.computer)
+            words = computer.coins(noise.coin_shape(2 * n))
+            (drawn,) = computer.rows(computer.compute(laplace, words, planes=noise.threshold_planes, n=n))
             self._laplace[noise, n] = drawn
 
     def reveal_gaussian_measurement(self, sums: Secret, disclosure: GaussianMeasure, *, ahead: int = 0) -> IntArray:
@@ -179,7 +234,9 @@ class RevealGate:
         if ahead and not isinstance(disclosure, ConcentratedMeasure):
             raise EngineError("Only a shared budget counts noise that is drawn ahead. Not opened.")
         values, chosen = self._take_gaussian(disclosure.noise, disclosure.entries, ahead)
-        secret_noisy = engine_as(ProgramEngine, self.engine).compute(add_chosen_noise, sums, *values, chosen=chosen)
+        secret_noisy = computer_as(ProgramComputer, self.computer).compute(
+            add_chosen_noise, sums, *values, chosen=chosen
+        )
         noisy = self._charge_then_open(secret_noisy, disclosure).reshape(-1)
         self.opened.append((disclosure, noisy))
         return noisy
@@ -204,17 +261,17 @@ class RevealGate:
             Reveals: which candidates are kept, to all parties. That depends on coins alone, and a kept candidate has
             the same law whatever becomes of the others, so nothing is learned of any data or of the noise in use.
         """
-        engine = engine_as(ProgramEngine, self.engine)
+        computer = computer_as(ProgramComputer, self.computer)
         values: list[Secret] = []
         kept: list[IntArray] = []
         for _ in range(BATCHES):
             n_words = noise.candidates(entries) // WORD_BITS
-            secret_kept, secret_values = engine.rows(
-                engine.compute(
+            secret_kept, secret_values = computer.rows(
+                computer.compute(
                     gaussian_candidates,
-                    engine.coins((COIN_BITS, noise.bits, n_words)),
-                    engine.coins((COIN_BITS, noise.square_bits, n_words)),
-                    engine.coins((n_words,)),
+                    computer.coins((COIN_BITS, noise.bits, n_words)),
+                    computer.coins((COIN_BITS, noise.square_bits, n_words)),
+                    computer.coins((n_words,)),
                     size_planes=noise.sizes.threshold_planes,
                     pass_planes=noise.threshold_planes,
                     center=noise.center,
@@ -222,7 +279,7 @@ class RevealGate:
             )
             values.append(secret_values)
             # Opens one bit for each candidate, to all parties: a function of coins that no data touch; costs nothing.
-            kept.append(self.engine._open(secret_kept))
+            kept.append(self.opener.open(secret_kept))
             places = np.flatnonzero(np.concatenate(kept)).astype(np.int64)
             if len(places) >= entries:
                 return values, places
@@ -245,38 +302,41 @@ class RevealGate:
         """
         for disclosure in disclosures:
             self._charge(disclosure)
-        joined = join_columns(own, self.engine)
+        joined = join_columns(own, self.computer.party, self.opener.exchange)
         self.opened.extend(zip(disclosures, joined.values(), strict=True))
         return joined
 
     def _charge_then_open(self, secret_noisy: Secret, disclosure: Disclosure) -> IntArray:
         self._refuse_invalid_inputs()
         self._charge(disclosure)
-        return self.engine._open(secret_noisy)
+        return self.opener.open(secret_noisy)
 
     def _refuse_invalid_inputs(self) -> None:
         """End the run before anything is opened if a party's inputs are not what they should be.
 
         Privacy:
-            Reveals: nothing about data, see `JoinEngine.take_checks`.
+            Reveals: nothing about data, see `Opener.take_checks`.
 
         Raises:
             InvalidInputsError: Naming that party, at all of them.
         """
-        if not isinstance(self.engine, JoinEngine) or (checks := self.engine.take_checks()) is None:
+        if (checks := self.opener.take_checks()) is None:
             return
         # Opens one number for each party, to all: 0 for whoever follows the protocol; costs nothing.
-        for party, wrong in zip(self.engine.parties, self.engine._open(checks), strict=True):
+        for party, wrong in zip(self.computer.parties, self.opener.open(checks), strict=True):
             if wrong:
                 raise InvalidInputsError(party)
 
     def _charge(self, disclosure: Disclosure) -> None:
-        cost = cost_of([disclosure], number_of_records_is_public=self.number_of_records_is_public)
+        def price() -> Cost:
+            return cost_of([disclosure], number_of_records_is_public=self.number_of_records_is_public)
+
         if not isinstance(disclosure, ConcentratedSelect | ConcentratedMeasure):
-            self.charge.disclose(disclosure.label, cost)  # on disk before anything is known
+            self.charge.disclose(disclosure.label, price)  # on disk before anything is known
             return
         charged = self._filters.get(disclosure.whole)
         spent = charged or RhoFilter(disclosure.whole)
         spent.let_pass(disclosure)
-        self.charge.disclose(disclosure.label, NOTHING if charged else cost)  # the whole budget with its first part
-        self._filters[disclosure.whole] = spent  # not before: what a ledger refused has not been charged
+        # The whole budget is charged with its first part.
+        self.charge.disclose(disclosure.label, (lambda: NOTHING) if charged else price)
+        self._filters[disclosure.whole] = spent  # only now: what a ledger refused has not been charged

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from copublish.agreement.protocol.table import PERTURBED
 from copublish.errors import EngineError
-from copublish.kernel.protocol.table import PERTURBED
-from copublish.kernel.secrets.engine import SumEngine
+from copublish.kernel.secrets.engine import PublicExchange
 from copublish.types import IntArray
 
 
@@ -37,7 +37,7 @@ class OwnColumns:
     rows_are_shared: bool
 
 
-def join_columns(own: OwnColumns, engine: SumEngine) -> dict[str, IntArray]:
+def join_columns(own: OwnColumns, party: str, exchange: PublicExchange) -> dict[str, IntArray]:
     """Tell all parties one's own perturbed columns, and return the whole table.
 
     Raises:
@@ -45,16 +45,16 @@ def join_columns(own: OwnColumns, engine: SumEngine) -> dict[str, IntArray]:
 
     Leakage: the columns, to all parties; horizontal: each owner's number of records as well. Safe only after noise.
     """
-    mine = [own.values[column].astype(_small(own.n_values[column])) for column in own.columns_of[engine.party]]
+    mine = [own.values[column].astype(_small(own.n_values[column])) for column in own.columns_of[party]]
     message = np.frombuffer(b"".join(column.tobytes() for column in mine), np.uint8)
-    told = engine.exchange(PERTURBED, message)
+    told = exchange(PERTURBED, message)
     parts: dict[str, list[IntArray]] = {column: [] for column in own.n_values}
     lengths = set()
-    for (party, columns), content in zip(own.columns_of.items(), told, strict=True):
+    for (sender, columns), content in zip(own.columns_of.items(), told, strict=True):
         sizes = {column: own.n_values[column] for column in columns}
-        for column, values in _columns(content, sizes, party).items():
+        for column, values in _columns(content, sizes, sender).items():
             if ((values < 0) | (values >= sizes[column])).any():
-                raise EngineError(f"Party '{party}' sent values of '{column}' out of range. Nothing is published.")
+                raise EngineError(f"Party '{sender}' sent values of '{column}' out of range. Nothing is published.")
             parts[column].append(values)
             lengths.add(len(values))
     if own.rows_are_shared and len(lengths) > 1:

@@ -11,7 +11,7 @@ import numpy as np
 from copublish.kernel.programs.packing import add
 
 if TYPE_CHECKING:
-    from copublish.kernel.secrets.engine import ProgramEngine
+    from copublish.kernel.secrets.computer import ProgramComputer
     from copublish.kernel.secrets.secret import Secret
 
 Count = Callable[[Any, slice], "Secret"]
@@ -43,7 +43,7 @@ def chunks_of(rows: slice, size: int) -> Iterator[slice]:
 
 
 def sum_in_turn(
-    engine: ProgramEngine, count: Count, n_records: int, size: int, shape: tuple[int, ...], done: Done
+    engine: ProgramComputer, count: Count, n_records: int, size: int, shape: tuple[int, ...], done: Done
 ) -> Secret:
     """The sum of what is counted of every chunk, one after the other on one engine."""
     parts = []

@@ -39,8 +39,8 @@ from copublish.types import IntArray
 
 if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
-    from copublish.kernel.secrets.engine import SumEngine
-    from copublish.kernel.secrets.gate import RevealGate
+    from copublish.kernel.secrets.computer import Computer
+    from copublish.kernel.secrets.gate import Gate
     from copublish.mechanisms.copula.model import CopulaResult
     from copublish.progress import Progress
 
@@ -228,11 +228,11 @@ class CopulaPlan(Plan["CopulaResult"]):
         """How far noise moves a correlation, in words and as a number."""
         return "a correlation is off by about", round(self.correlation_error, 4)
 
-    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> CopulaResult:
+    def run(self, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> CopulaResult:
         """Run it at one party; `run.py` says what that reveals."""
         from copublish.mechanisms.copula.run import run_copula
 
-        return run_copula(self, table, engine, gate, progress)
+        return run_copula(self, table, computer, gate, progress)
 
     def warnings(self) -> list[str]:
         """What people should think about before they spend anything."""

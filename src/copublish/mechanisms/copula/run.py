@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from copublish.agreement.axis import Axis
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import SumEngine
-from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.computer import Computer
+from copublish.kernel.secrets.gate import Gate
 from copublish.mechanisms.copula.model import CopulaResult, fit_copula, normal_scores, score_limits
 from copublish.mechanisms.copula.plan import CopulaPlan
 from copublish.mechanisms.copula.run_products import joint_product_sums
@@ -22,15 +22,13 @@ from copublish.progress import Progress
 from copublish.types import IntArray
 
 
-def run_copula(
-    plan: CopulaPlan, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress
-) -> CopulaResult:
+def run_copula(plan: CopulaPlan, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> CopulaResult:
     """Run the mechanism at one party.
 
     Args:
         plan: What is opened, at which price.
         table: This party's aligned cells.
-        engine: Its end of the engine.
+        computer: Its end of the computation.
         gate: Where counts and sums are opened.
         progress: Told about every step.
 
@@ -41,14 +39,14 @@ def run_copula(
             the budget.
     """
     columns = plan.agreement.columns
-    gains = measure_gains(plan.allocation, table, engine, gate, progress)
+    gains = measure_gains(plan.allocation, table, computer, gate, progress)
     budgets, limits = plan.allocation.budgets(gains), score_limits(plan.allocation.weights(gains))
     products = plan.products(list(limits.values()))
     noisy_counts: dict[str, IntArray] = {}
     for number, (name, domain) in enumerate(columns.items()):
         progress("marginals", number, len(columns))
         disclosure = plan.marginal(name, budgets[name])
-        secret_counts = table.count_jointly([Axis.of(domain)], engine, noise_bits=disclosure.noise.bits)
+        secret_counts = table.count_jointly([Axis.of(domain)], computer, noise_bits=disclosure.noise.bits)
         # Opens the count of every cell of one column plus noise, to all parties; covered by the column's budget.
         noisy_counts[name] = gate.reveal_measurement(secret_counts, disclosure)
     total = estimated_total(budgets, noisy_counts) if table.public_total is None else table.public_total
@@ -57,7 +55,7 @@ def run_copula(
 
     progress("products", 0, 1)
     secret_products = joint_product_sums(
-        table, scores, engine, progress=lambda done, of: progress("products", done, of)
+        table, scores, computer, progress=lambda done, of: progress("products", done, of)
     )
     # Opens the sum of products of every pair of columns plus noise, to all parties; covered by the rest.
     noisy_products = gate.reveal_measurement(secret_products, products)

@@ -15,7 +15,7 @@ import numpy as np
 from copublish.agreement.axis import Axis
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import ProgramEngine, SumEngine, engine_as
+from copublish.kernel.secrets.computer import Computer, ProgramComputer, computer_as
 from copublish.kernel.secrets.secret import SecretCounts
 from copublish.mechanisms.shared.normal import pairs_of
 from copublish.mechanisms.shared.run_pairs import at_places, own_pairs, pair_counts
@@ -25,7 +25,7 @@ from copublish.types import IntArray
 def joint_product_sums(
     table: JointTable,
     scores_of_code: Mapping[str, IntArray],
-    engine: SumEngine,
+    computer: Computer,
     *,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> SecretCounts:
@@ -34,7 +34,7 @@ def joint_product_sums(
     Args:
         table: This party's aligned cells.
         scores_of_code: For every column, in agreed order, the public score of each code of its domain.
-        engine: This party's end of the engine.
+        computer: This party's end of the computation.
         progress: Told how many records are done and how many there are.
     """
     axes, scores = [], []
@@ -44,6 +44,6 @@ def joint_product_sums(
         scores.append(levels)
     places = np.array([i * len(axes) + j for i, j in pairs_of(len(axes))], dtype=np.int64)
     if table.agreement.partition == "horizontal":
-        return SecretCounts(engine.share(own_pairs(table, axes, scores).reshape(-1, 1)[places]), Packing(1))
-    sums = pair_counts(table, axes, engine, scores=scores, progress=progress)
-    return SecretCounts(engine_as(ProgramEngine, engine).compute(at_places, sums, places=places), Packing(1))
+        return SecretCounts(computer.share(own_pairs(table, axes, scores).reshape(-1, 1)[places]), Packing(1))
+    sums = pair_counts(table, axes, computer, scores=scores, progress=progress)
+    return SecretCounts(computer_as(ProgramComputer, computer).compute(at_places, sums, places=places), Packing(1))

@@ -20,8 +20,8 @@ from copublish.mechanisms.shared.number_cells import NumberError, number_errors,
 
 if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
-    from copublish.kernel.secrets.engine import SumEngine
-    from copublish.kernel.secrets.gate import RevealGate
+    from copublish.kernel.secrets.computer import Computer
+    from copublish.kernel.secrets.gate import Gate
     from copublish.mechanisms.hpdp.model import HpdpResult
     from copublish.progress import Progress
 
@@ -157,11 +157,11 @@ class HpdpPlan(Plan["HpdpResult"]):
             "records drawn from a factor model with them under a key that is a hash of the noisy values.",
         )
 
-    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> HpdpResult:
+    def run(self, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> HpdpResult:
         """Run it at one party; `run.py` says what that reveals."""
         from copublish.mechanisms.hpdp.run import run_hpdp
 
-        return run_hpdp(self, table, engine, gate, progress)
+        return run_hpdp(self, table, computer, gate, progress)
 
     def describe(self) -> dict[str, Any]:
         """What is summed, and what its noise does."""

@@ -20,8 +20,8 @@ from copublish.kernel.accounting.disclosures import GaussianMeasure
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import SumEngine
-from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.computer import Computer
+from copublish.kernel.secrets.gate import Gate
 from copublish.kernel.secrets.secret import SecretCounts
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates, quantized
 from copublish.mechanisms.hpdp.model import HpdpResult, fit_moments
@@ -63,13 +63,13 @@ def points(coordinates: Coordinates, fragment: Fragment, rows: slice) -> IntArra
     return cast(IntArray, found * fragment.counts(rows)[:, None])
 
 
-def run_hpdp(plan: HpdpPlan, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> HpdpResult:
+def run_hpdp(plan: HpdpPlan, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> HpdpResult:
     """Run the mechanism at one party.
 
     Args:
         plan: What is opened, at which price.
         table: This party's rows.
-        engine: Its end of the engine.
+        computer: Its end of the computation.
         gate: Where sums are opened.
         progress: Told about every step.
 
@@ -82,7 +82,7 @@ def run_hpdp(plan: HpdpPlan, table: JointTable, engine: SumEngine, gate: RevealG
     """
     progress("moments", 0, 2)
     local = local_sums(plan.coordinates, table.fragment, total_is_public=plan.agreement.records.public)
-    secret_sums = engine.share(local)
+    secret_sums = computer.share(local)
     progress("moments", 1, 2)
     # Opens every sum plus noise, to all parties; covered by the whole budget.
     if isinstance(plan.moments, GaussianMeasure):

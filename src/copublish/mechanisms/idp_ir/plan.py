@@ -19,8 +19,8 @@ from copublish.mechanisms.shared.post_processing import published_columns
 
 if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
-    from copublish.kernel.secrets.engine import SumEngine
-    from copublish.kernel.secrets.gate import RevealGate
+    from copublish.kernel.secrets.computer import Computer
+    from copublish.kernel.secrets.gate import Gate
     from copublish.mechanisms.idp_ir.result import IdpIrResult
     from copublish.progress import Progress
 
@@ -121,11 +121,11 @@ class IdpIrPlan(Plan["IdpIrResult"]):
             model="Perturbed by each owner; no guarantee",
         )
 
-    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> IdpIrResult:
+    def run(self, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> IdpIrResult:
         """Run it at one party; `run.py` says what that reveals."""
         from copublish.mechanisms.idp_ir.run import run_idp_ir
 
-        return run_idp_ir(self, table, engine, gate, progress)
+        return run_idp_ir(self, table, computer, gate, progress)
 
     @property
     def publishes(self) -> str:

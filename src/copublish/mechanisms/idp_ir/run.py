@@ -23,8 +23,8 @@ from copublish.kernel.noise.geometric import Coins, Geometric
 from copublish.kernel.programs.noise import geometric
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import SumEngine
-from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.computer import Computer
+from copublish.kernel.secrets.gate import Gate
 from copublish.kernel.secrets.own_columns import OwnColumns
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan, Sensitivity
 from copublish.mechanisms.idp_ir.result import IdpIrResult
@@ -144,15 +144,13 @@ def refuse_unfit_clusters(plan: IdpIrPlan, fragment: Fragment) -> None:
         raise FragmentError(fragment.party, problems)
 
 
-def run_idp_ir(
-    plan: IdpIrPlan, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress
-) -> IdpIrResult:
+def run_idp_ir(plan: IdpIrPlan, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> IdpIrResult:
     """Run the mechanism at one party.
 
     Args:
         plan: What is told, and how it is perturbed.
         table: This party's aligned cells.
-        engine: Its end of the engine.
+        computer: Its end of the computation.
         gate: Where perturbed columns are told.
         progress: Told about every step.
 
@@ -164,9 +162,9 @@ def run_idp_ir(
     """
     domains, layout = plan.agreement.columns, published_columns(plan.agreement)
     own = {}
-    for number, column in enumerate(layout[engine.party]):
-        progress("clusters", number, len(layout[engine.party]))
-        own[column] = _perturbed(plan, domains[column], table.fragment, engine.own_coins)
+    for number, column in enumerate(layout[computer.party]):
+        progress("clusters", number, len(layout[computer.party]))
+        own[column] = _perturbed(plan, domains[column], table.fragment, computer.own_coins)
     progress("clusters", 1, 1)
     n_values = {column: highest_of(domain) + 1 for column, domain in domains.items()}
     columns = OwnColumns(own, n_values, layout, rows_are_shared=plan.agreement.partition != "horizontal")

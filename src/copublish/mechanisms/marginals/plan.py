@@ -16,8 +16,8 @@ from copublish.mechanisms.shared.normal import deviation, mean_size, refuse_with
 
 if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
-    from copublish.kernel.secrets.engine import SumEngine
-    from copublish.kernel.secrets.gate import RevealGate
+    from copublish.kernel.secrets.computer import Computer
+    from copublish.kernel.secrets.gate import Gate
     from copublish.mechanisms.marginals.records import MarginalsResult
     from copublish.progress import Progress
 
@@ -64,11 +64,11 @@ class MarginalsPlan(Measurements, Plan["MarginalsResult"]):
             "whole-numbered tables, under a key that is a hash of the noisy values.",
         )
 
-    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> MarginalsResult:
+    def run(self, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> MarginalsResult:
         """Run it at one party; `run.py` says what that reveals."""
         from copublish.mechanisms.marginals.run import run_marginals
 
-        return run_marginals(self, table, engine, gate, progress)
+        return run_marginals(self, table, computer, gate, progress)
 
     def describe(self) -> dict[str, Any]:
         """What is measured for sure, the most that rounds can open, and the noise of both in people."""

@@ -19,8 +19,8 @@ from copublish.kernel.accounting.concentrated import ConcentratedMeasure
 from copublish.kernel.accounting.disclosures import Measure, Select
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import ProgramEngine, SumEngine, engine_as
-from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.computer import Computer, ProgramComputer, computer_as
+from copublish.kernel.secrets.gate import Gate
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most_cells
 from copublish.mechanisms.marginals.measurements import SMALLEST_REST
@@ -58,14 +58,14 @@ class Fitted:
 
 
 def run_marginals(
-    plan: MarginalsPlan, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress
+    plan: MarginalsPlan, table: JointTable, computer: Computer, gate: Gate, progress: Progress
 ) -> MarginalsResult:
     """Run the mechanism at one party.
 
     Args:
         plan: What is opened, at which price.
         table: This party's aligned cells.
-        engine: Its end of the engine.
+        computer: Its end of the computation.
         gate: Where tables and choices are opened.
         progress: Told about every step.
 
@@ -78,7 +78,7 @@ def run_marginals(
         parties.
         Assumes: public answers are within bounds, see `run_scores.py`; every party checks them.
     """
-    run = _Run(plan, table, engine, gate, progress)
+    run = _Run(plan, table, computer, gate, progress)
     secret_counts = run.count_tables()
     fitted = run.fit(None, run.measure_first_tables(secret_counts, plan.first))
     choices: list[Choice] = []
@@ -112,7 +112,7 @@ def run_marginals(
         choices=tuple(choices),
         factors=fitted.units,
         tree=fitted.problem.tree,
-        cliques=tuple(agree_on_cliques(fitted.state, run.fitter, engine)),
+        cliques=tuple(agree_on_cliques(fitted.state, run.fitter, computer)),
         total=fitted.problem.total,
         n_records=plan.records_to_draw(fitted.problem.total),
     )
@@ -124,8 +124,8 @@ class _Run:
 
     plan: MarginalsPlan
     table: JointTable
-    engine: SumEngine
-    gate: RevealGate
+    computer: Computer
+    gate: Gate
     progress: Progress
 
     @property
@@ -154,11 +154,11 @@ class _Run:
         counted = secret_tables(
             self.table,
             [self.axes(table) for table in (*plan.fixed, *chosen_from)],
-            self.engine,
+            self.computer,
             bits=self.count_bits if chosen_from else None,
             progress=lambda done, of: self.progress(name, done, of + 1),
         )
-        counted = kept(counted, self.engine) if chosen_from else counted
+        counted = kept(counted, self.computer) if chosen_from else counted
         self.progress(name, 1, 1)
         return counted
 
@@ -177,7 +177,7 @@ class _Run:
     def _part_of(self, secret_counts: Secret, start: int, stop: int, size: int) -> Secret:
         if (start, stop) == (0, secret_counts.shape[0]) and size == stop:
             return secret_counts  # without candidates there is nothing else, and perhaps no engine that computes
-        computing = engine_as(ProgramEngine, self.engine)
+        computing = computer_as(ProgramComputer, self.computer)
         return computing.compute(part_of, secret_counts, start=start, stop=stop, size=size)
 
     def _noisy(self, columns: Columns, values: IntArray, disclosure: Measure | ConcentratedMeasure) -> NoisyTable:
@@ -191,7 +191,7 @@ class _Run:
     @property
     def count_bits(self) -> int:
         """Of the range of counts and answers that are compared."""
-        return count_bits(self.cells(self.plan.candidates), len(self.engine.parties))
+        return count_bits(self.cells(self.plan.candidates), len(self.computer.parties))
 
     def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...], answers: IntArray = NOTHING_ASKED) -> Fitted:
         """Fit the model to what was measured before and to new tables, of the last of which it said `answers`."""
@@ -199,7 +199,7 @@ class _Run:
         problem = Problem(self.plan.sizes, tables, self._total(tables))
         known = before.units if before else np.zeros(0, dtype=np.int64)
         start = np.concatenate([known, np.zeros(len(problem.wanted) - len(known), dtype=np.int64)])
-        units, state, moved = agree_on_model(problem, start, answers, self.fitter, self.engine)
+        units, state, moved = agree_on_model(problem, start, answers, self.fitter, self.computer)
         return Fitted(problem, units, state, moved)
 
     def _total(self, tables: tuple[NoisyTable, ...]) -> int:
@@ -211,8 +211,8 @@ class _Run:
         """What the model says of all candidates, in whole records, and what is added to their distances from it."""
         plan = self.plan
         # A public rule, but a long one: others check bounds, within which offsets cost exactness and no privacy.
-        own = self._offsets(fitted, number, budget) if self.engine.party == self.fitter else None
-        return agree_on_answers((fitted.problem, fitted.state), plan.candidates, own, self.fitter, self.engine)
+        own = self._offsets(fitted, number, budget) if self.computer.party == self.fitter else None
+        return agree_on_answers((fitted.problem, fitted.state), plan.candidates, own, self.fitter, self.computer)
 
     def part(self, values: IntArray, index: int) -> IntArray:
         """What belongs to one candidate of what stands one after the other."""
@@ -225,9 +225,9 @@ class _Run:
         """Choose a candidate by the noisy maximum of its score; the number after the last one stands for none."""
         cells = self.cells(self.plan.candidates)
         refuse_out_of_bounds(answers, offsets, cells, disclosure.noise.bits)
-        computing = engine_as(ProgramEngine, self.engine)
+        computing = computer_as(ProgramComputer, self.computer)
         # Public numbers that all have checked; one party puts them in, the others nothing.
-        is_told = self.engine.party == self.fitter
+        is_told = self.computer.party == self.fitter
         told = [
             computing.share_within(public if is_told else np.zeros_like(public), bits)
             for public, bits in ((answers, self.count_bits), (offsets, OFFSET_BITS))
@@ -270,7 +270,7 @@ class _Run:
         own = self._part_of(secret_counts, start, start + cells[index], disclosure.entries)
         if isinstance(disclosure, Measure):
             # Computed on its own: the program that draws and adds noise then is the same for all tables of one size.
-            own = kept(own, self.engine)
+            own = kept(own, self.computer)
         # Opens the counts of the chosen table plus noise, to all parties; covered by this round's table.
         noisy = self._revealed(own, disclosure, ahead=plan.values_ahead(ahead))[: cells[index]]
         return self._noisy(columns, noisy, disclosure), mean_size(disclosure)

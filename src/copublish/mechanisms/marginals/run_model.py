@@ -7,16 +7,13 @@ differs from machine to machine, and the parties' releases are the same, byte fo
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from copublish.agreement.protocol.table import ANSWERS, CLIQUES, MODEL
 from copublish.errors import EngineError
-from copublish.kernel.protocol.message import Exchange
-from copublish.kernel.protocol.table import ANSWERS, CLIQUES, MODEL, SAME_HASH
-from copublish.kernel.secrets.engine import SumEngine
+from copublish.kernel.secrets.computer import Computer
 from copublish.mechanisms.marginals.junction_tree import Columns, marginals
 from copublish.mechanisms.marginals.model import (
     ACCEPTED,
@@ -29,14 +26,12 @@ from copublish.mechanisms.marginals.model import (
 )
 from copublish.types import FloatArray, IntArray
 
-NOT_TOLD = np.zeros(0, dtype=np.uint8)
-
 LARGEST_ROUNDING = 1.01
 """By how much a whole-numbered answer may be off: half for rounding, the rest for another machine's floating point."""
 
 
 def agree_on_model(
-    problem: Problem, start: IntArray, before: IntArray, fitter: str, engine: SumEngine
+    problem: Problem, start: IntArray, before: IntArray, fitter: str, computer: Computer
 ) -> tuple[IntArray, State, int]:
     """The factors that fit, in whole units, what they make, and by how many records the model moved.
 
@@ -47,27 +42,30 @@ def agree_on_model(
         start: Factors of the model before, in units; those of new tables are 0.
         before: What the model before said of the newest table's cells; nothing if nobody asks how far it moved.
         fitter: The party that fits.
-        engine: This party's end of the engine.
+        computer: This party's end of the computation.
 
     Raises:
         EngineError: If what the fitter tells does not fit.
     """
     own = None
-    if engine.party == fitter:
+    if computer.party == fitter:
         fitted = problem.fit(from_units(start))
         after = np.rint(fitted.answers[len(fitted.answers) - len(before) :]).astype(np.int64)
         own = np.append(in_units(fitted.factors), np.abs(after - before).sum())
-    told = tell(own, len(problem.wanted) + 1, MODEL, fitter, engine)
-    units, moved = told[:-1], int(told[-1])
-    if (units < -LARGEST_FACTOR).any() or (units > LARGEST_FACTOR).any() or moved < 0:
-        raise _does_not_fit(fitter)
-    try:
-        state = problem.state(from_units(units))
-    except FloatingPointError:
-        raise _does_not_fit(fitter) from None
-    if not problem.misfit(state) <= ACCEPTED:
-        raise _does_not_fit(fitter)
-    return units, state, moved
+
+    def check(numbers: IntArray) -> tuple[IntArray, State, int]:
+        units, moved = numbers[:-1], int(numbers[-1])
+        if (units < -LARGEST_FACTOR).any() or (units > LARGEST_FACTOR).any() or moved < 0:
+            raise _does_not_fit(fitter)
+        try:
+            state = problem.state(from_units(units))
+        except FloatingPointError:
+            raise _does_not_fit(fitter) from None
+        if not problem.misfit(state) <= ACCEPTED:
+            raise _does_not_fit(fitter)
+        return units, state, moved
+
+    return computer.tell_numbers(MODEL, own, size=len(problem.wanted) + 1, teller=fitter, check=check)
 
 
 def agree_on_answers(
@@ -75,7 +73,7 @@ def agree_on_answers(
     tables: Sequence[Columns],
     offsets: IntArray | None,
     fitter: str,
-    engine: SumEngine,
+    computer: Computer,
 ) -> tuple[IntArray, IntArray]:
     """What the model says of tables, as whole numbers of records, one table after the other; and the fitter's offsets.
 
@@ -84,25 +82,32 @@ def agree_on_answers(
         tables: The tables, each of which has an offset; there is one more.
         offsets: From the fitter alone: what is added to every table's distance from the model.
         fitter: The party that fits.
-        engine: This party's end of the engine.
+        computer: This party's end of the computation.
     """
     problem, state = fitted
     own = np.concatenate([found.ravel() for found in marginals(problem.tree, state.beliefs, tables)]) * problem.total
     numbers = None if offsets is None else np.concatenate([np.rint(own).astype(np.int64), offsets])
-    told = tell(numbers, len(own) + len(tables) + 1, ANSWERS, fitter, engine)
-    refuse_other_numbers(told[: len(own)], own, fitter)
-    return told[: len(own)], told[len(own) :]
+
+    def check(told: IntArray) -> tuple[IntArray, IntArray]:
+        refuse_other_numbers(told[: len(own)], own, fitter)
+        return told[: len(own)], told[len(own) :]
+
+    size = len(own) + len(tables) + 1
+    return computer.tell_numbers(ANSWERS, numbers, size=size, teller=fitter, check=check)
 
 
-def agree_on_cliques(state: State, fitter: str, engine: SumEngine) -> list[IntArray]:
+def agree_on_cliques(state: State, fitter: str, computer: Computer) -> list[IntArray]:
     """The marginals of the model's cliques as whole numbers, for records to be drawn from."""
     own = np.concatenate([belief.ravel() for belief in state.beliefs]) * 2.0**TABLE_BITS
-    rounded = np.rint(own).astype(np.int64) if engine.party == fitter else None
-    told = tell(rounded, len(own), CLIQUES, fitter, engine)
-    refuse_other_numbers(told, own, fitter)
+    rounded = np.rint(own).astype(np.int64) if computer.party == fitter else None
     ends = np.cumsum([belief.size for belief in state.beliefs])
-    parts = np.split(told, ends[:-1])
-    return [part.reshape(belief.shape) for part, belief in zip(parts, state.beliefs, strict=True)]
+
+    def check(numbers: IntArray) -> list[IntArray]:
+        refuse_other_numbers(numbers, own, fitter)
+        parts = np.split(numbers, ends[:-1])
+        return [part.reshape(belief.shape) for part, belief in zip(parts, state.beliefs, strict=True)]
+
+    return computer.tell_numbers(CLIQUES, rounded, size=len(own), teller=fitter, check=check)
 
 
 def refuse_other_numbers(told: IntArray, own: FloatArray, fitter: str) -> None:
@@ -114,30 +119,6 @@ def refuse_other_numbers(told: IntArray, own: FloatArray, fitter: str) -> None:
     # Large numbers are off in proportion: sums of many floating-point numbers.
     if (told < 0).any() or (np.abs(told - own) > LARGEST_ROUNDING + 1e-9 * np.abs(own).max(initial=0.0)).any():
         raise _does_not_fit(fitter)
-
-
-def tell(
-    own: IntArray | None, size: int, message: Exchange[NDArray[np.uint8]], fitter: str, engine: SumEngine
-) -> IntArray:
-    """The fitter's numbers, which all parties that were told them have compared by their hash.
-
-    Raises:
-        EngineError: If they are not so many numbers, or not the same ones for all parties.
-    """
-    content = NOT_TOLD if own is None else np.frombuffer(own.astype("<i8").tobytes(), dtype=np.uint8)
-    told = engine.exchange(message, content)[engine.parties.index(fitter)]
-    if told.shape != (8 * size,):
-        raise _does_not_fit(fitter)
-    if len(engine.parties) == 2:  # one party was told them: there is nobody to compare with
-        return _numbers(told)
-    digest = hashlib.sha256(np.ascontiguousarray(told, dtype=np.uint8).tobytes()).hexdigest()
-    if len(set(engine.exchange(SAME_HASH.of(message=message.topic), digest))) > 1:
-        raise EngineError(f"Party '{fitter}' told different parties different models. Nothing is published.")
-    return _numbers(told)
-
-
-def _numbers(told: NDArray[np.uint8]) -> IntArray:
-    return np.frombuffer(np.ascontiguousarray(told).tobytes(), dtype="<i8").astype(np.int64)
 
 
 def _does_not_fit(fitter: str) -> EngineError:

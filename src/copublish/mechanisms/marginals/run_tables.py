@@ -26,7 +26,7 @@ from copublish.errors import EngineError
 from copublish.kernel.programs.noise import selection_fits
 from copublish.kernel.programs.packing import bits_within, in_agreed_order
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import ProgramEngine, SumEngine, engine_as
+from copublish.kernel.secrets.computer import Computer, ProgramComputer, computer_as
 from copublish.kernel.secrets.secret import Secret
 from copublish.mechanisms.shared.run_pairs import at_places, pair_counts
 from copublish.types import IntArray
@@ -35,7 +35,7 @@ from copublish.types import IntArray
 def secret_tables(
     table: JointTable,
     groups: Sequence[Sequence[Axis]],
-    engine: SumEngine,
+    computer: Computer,
     *,
     bits: int | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
@@ -48,31 +48,31 @@ def secret_tables(
     Args:
         table: This party's aligned cells.
         groups: The axes of each table.
-        engine: This party's end of the engine.
+        computer: This party's end of the computation.
         bits: Of the range of what each party counts itself, if the counts are compared; see `share_within`.
         progress: Told how many records, or tables, are counted and how many there are.
     """
     additive = [n for n, axes in enumerate(groups) if table.is_additive(axes)]
     local = [table.count_locally(groups[n]) for n in additive]
     own = np.concatenate([np.zeros(0, dtype=np.int64), *local]).reshape(-1, 1)
-    secret = engine.share(own) if bits is None else engine_as(ProgramEngine, engine).share_within(own, bits)
+    secret = computer.share(own) if bits is None else computer_as(ProgramComputer, computer).share_within(own, bits)
     if len(additive) == len(groups):
         return secret  # one message for all of them; where owners have whole rows there is nothing else to do
-    computing = engine_as(ProgramEngine, engine)
+    computing = computer_as(ProgramComputer, computer)
     pairs = [n for n, axes in enumerate(groups) if n not in additive and len(axes) == 2]
     larger = [n for n in range(len(groups)) if n not in additive and n not in pairs]
     parts = [secret] if additive else []
     if pairs:
         columns = list({axis.column: axis for n in pairs for axis in groups[n]}.values())
-        counts = pair_counts(table, [[axis] for axis in columns], engine, with_own=False, progress=progress)
+        counts = pair_counts(table, [[axis] for axis in columns], computer, with_own=False, progress=progress)
         parts.append(computing.compute(at_places, counts, places=_places(columns, [groups[n] for n in pairs])))
     for done, n in enumerate(larger):
         progress(done, len(larger))
-        found = table.count_jointly(groups[n], engine, noise_bits=None)
+        found = table.count_jointly(groups[n], computer, noise_bits=None)
         shape = (n_cells(groups[n]), 1)
         parts.append(computing.compute(in_agreed_order, found.secret, place_of_cell=found.place_of_cell(), shape=shape))
     order = _order([n_cells(groups[n]) for n in range(len(groups))], [*additive, *pairs, *larger])
-    return kept(computing.compute(one_after_the_other, *parts, order=order), engine)
+    return kept(computing.compute(one_after_the_other, *parts, order=order), computer)
 
 
 def _places(columns: Sequence[Axis], groups: Sequence[Sequence[Axis]]) -> IntArray:
@@ -95,9 +95,9 @@ def _order(sizes: Sequence[int], present: Sequence[int]) -> IntArray:
     return cast(IntArray, np.concatenate([start[n] + np.arange(size) for n, size in enumerate(sizes)]))
 
 
-def kept(secret: Secret, engine: SumEngine) -> Secret:
+def kept(secret: Secret, computer: Computer) -> Secret:
     """A secret that is computed now, once, to be used in many computations."""
-    computing = engine_as(ProgramEngine, engine)
+    computing = computer_as(ProgramComputer, computer)
     (row,) = computing.rows(computing.compute(as_one_row, secret))
     return row
 

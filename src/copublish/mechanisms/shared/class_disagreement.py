@@ -21,8 +21,8 @@ from copublish.types import IntArray
 
 if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
-    from copublish.kernel.secrets.engine import SumEngine
-    from copublish.kernel.secrets.gate import RevealGate
+    from copublish.kernel.secrets.computer import Computer
+    from copublish.kernel.secrets.gate import Gate
     from copublish.progress import Progress
 
 STEP = "class disagreement"
@@ -79,12 +79,12 @@ class CountsDisagreementFirst(Plan[Any]):
             + method.mechanisms,
         )
 
-    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> Any:
+    def run(self, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> Any:
         """Count disagreement, then run the mechanism. The count stays with the gate, and changes nothing after it."""
         from copublish.mechanisms.shared.run_class_disagreement import run_class_disagreement
 
-        run_class_disagreement(class_disagreement(self.agreement), table, engine, gate, progress)
-        return self.rest.run(table, engine, gate, progress)
+        run_class_disagreement(class_disagreement(self.agreement), table, computer, gate, progress)
+        return self.rest.run(table, computer, gate, progress)
 
     def describe(self) -> dict[str, Any]:
         """What the mechanism has to say, and what is measured first."""

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from copublish.agreement.axis import Axis
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import SumEngine
-from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.computer import Computer
+from copublish.kernel.secrets.gate import Gate
 from copublish.mechanisms.shared.allocation import Allocation, Gains
 from copublish.mechanisms.shared.information import gain_ratio
 from copublish.mechanisms.shared.post_processing import consistent_counts
@@ -17,14 +17,14 @@ from copublish.types import IntArray
 
 
 def measure_gains(
-    allocation: Allocation, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress
+    allocation: Allocation, table: JointTable, computer: Computer, gate: Gate, progress: Progress
 ) -> Gains | None:
     """Open the tables that the budget is divided by; nothing if the agreement has divided it.
 
     Args:
         allocation: How the budget is divided.
         table: This party's aligned cells.
-        engine: Its end of the engine.
+        computer: Its end of the computation.
         gate: Where the tables are opened.
         progress: Told about every step.
 
@@ -41,7 +41,7 @@ def measure_gains(
     for number, (column, disclosure) in enumerate(disclosures.items()):
         progress("gains", number, len(disclosures))
         axes = [Axis.of(columns[column]), Axis.of(label)]
-        secret_counts = table.count_jointly(axes, engine, noise_bits=disclosure.noise.bits)
+        secret_counts = table.count_jointly(axes, computer, noise_bits=disclosure.noise.bits)
         # Opens the count of every value of a column and of the label plus noise, to all parties; covered by its budget.
         noisy = gate.reveal_measurement(secret_counts, disclosure)
         noisy_tables[column] = noisy.reshape(columns[column].size, label.size)

@@ -19,7 +19,7 @@ from copublish.agreement.axis import Axis, n_cells
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.records.fragment import partial_cells
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import NO_CELL, Columns, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
+from copublish.kernel.secrets.computer import NO_CELL, Columns, Computer, JoinComputer, MarkComputer, Marks, computer_as
 from copublish.kernel.secrets.secret import Secret
 from copublish.types import IntArray
 
@@ -33,7 +33,7 @@ CELLS_PER_SCORE = 8
 def pair_counts(
     table: JointTable,
     groups: Sequence[Group],
-    engine: SumEngine,
+    computer: Computer,
     *,
     scores: Sequence[IntArray] | None = None,
     with_own: bool = True,
@@ -44,7 +44,7 @@ def pair_counts(
     Args:
         table: This party's aligned cells.
         groups: The columns, each alone or several of one party together.
-        engine: This party's end of the engine.
+        computer: This party's end of the computation.
         scores: Public scores of each group's cells.
         with_own: Whether pairs of which one party holds both are wanted, too.
         progress: Told how many records are done and how many there are.
@@ -53,11 +53,11 @@ def pair_counts(
         Shape (lines, lines), the groups one after the other, a line for each cell or, with scores, for each group. What
         two different groups have in common is there both ways; the rest is to be left alone.
     """
-    marking, columns = engine_as(MarkEngine, engine), _columns(groups, scores)
+    marking, columns = computer_as(MarkComputer, computer), _columns(groups, scores)
     holders = [_holder(table, group) for group in groups]
-    if None in holders or not isinstance(engine, JoinEngine):
+    if None in holders or not isinstance(computer, JoinComputer):
         return _spread(table, groups, columns, marking, progress)
-    joining = engine
+    joining = computer
     nothing = np.zeros((columns.lines, columns.lines), dtype=np.int64)
     own = joining.share(own_pairs(table, groups, scores) if with_own else nothing)
     blocks, places = [], []
@@ -134,7 +134,7 @@ def _between(
     owners: tuple[int, int],
     groups: Sequence[Sequence[Group]],
     columns: tuple[Columns, Columns],
-    engine: JoinEngine,
+    computer: JoinComputer,
     progress: Callable[[int, int], None],
 ) -> Secret:
     """Pairs of a group of one party and a group of another."""
@@ -144,33 +144,33 @@ def _between(
     n_product = down.lines * across.lines
     if down.scores is not None:
         n_product = CELLS_PER_SCORE * max(sum(down.sizes), sum(across.sizes))
-    step = engine.rows_per_product(n_product, Packing(1))
+    step = computer.rows_per_product(n_product, Packing(1))
 
-    def count(session: JoinEngine, rows: slice) -> Secret:
+    def count(session: JoinComputer, rows: slice) -> Secret:
         cells = [_cells(table, group, rows) for group in mine]
         return session.joint_pairs(owners, cells, columns, rows.stop - rows.start)
 
-    return engine.sum_over_records(count, n_records, size=step, shape=(down.lines, across.lines), done=progress)
+    return computer.sum_over_records(count, n_records, size=step, shape=(down.lines, across.lines), done=progress)
 
 
 def _spread(
     table: JointTable,
     groups: Sequence[Group],
     columns: Columns,
-    engine: MarkEngine,
+    computer: MarkComputer,
     progress: Callable[[int, int], None],
 ) -> Secret:
     """Pairs of groups of whose cells several parties hold some."""
     n_records = table.fragment.n_records
     n_product = columns.lines**2 if columns.scores is None else CELLS_PER_SCORE * sum(columns.sizes)
-    step = engine.rows_per_product(n_product, Packing(1))
+    step = computer.rows_per_product(n_product, Packing(1))
     holders = table.holders([axis for group in groups for axis in group])
 
-    def count(session: MarkEngine, rows: slice) -> Secret:
+    def count(session: MarkComputer, rows: slice) -> Secret:
         own = np.concatenate([table.matches(group, rows) for group in groups])
         return session.joint_match_pairs(Marks(own, holders), columns)
 
-    return engine.sum_over_records(count, n_records, size=step, shape=(columns.lines, columns.lines), done=progress)
+    return computer.sum_over_records(count, n_records, size=step, shape=(columns.lines, columns.lines), done=progress)
 
 
 def _columns(groups: Sequence[Group], scores: Sequence[IntArray] | None) -> Columns:

@@ -18,8 +18,8 @@ from copublish.mechanisms.specialization.settings import MAX_CELLS, Specializati
 
 if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
-    from copublish.kernel.secrets.engine import SumEngine
-    from copublish.kernel.secrets.gate import RevealGate
+    from copublish.kernel.secrets.computer import Computer
+    from copublish.kernel.secrets.gate import Gate
     from copublish.mechanisms.specialization.result import SpecializationResult
     from copublish.progress import Progress
 
@@ -213,11 +213,11 @@ class SpecializationPlan(Plan["SpecializationResult"]):
             "Score": self.score if asked == self.score else f"{self.score}, chosen by {asked}",
         }
 
-    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> SpecializationResult:
+    def run(self, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> SpecializationResult:
         """Run it at one party; `run.py` says what that reveals."""
         from copublish.mechanisms.specialization.run import run_specialization
 
-        return run_specialization(self, table, engine, gate, progress)
+        return run_specialization(self, table, computer, gate, progress)
 
     def warnings(self) -> list[str]:
         """Points to think about before anything is spent."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from copublish.agreement.axis import Axis
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import ProgramEngine, SumEngine, engine_as
-from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.computer import Computer, ProgramComputer, computer_as
+from copublish.kernel.secrets.gate import Gate
 from copublish.mechanisms.shared.post_processing import consistent_counts, consistent_counts_by_class
 from copublish.mechanisms.specialization.cut import Cut, max_candidates
 from copublish.mechanisms.specialization.plan import SpecializationPlan
@@ -21,14 +21,14 @@ from copublish.progress import Progress
 
 
 def run_specialization(
-    plan: SpecializationPlan, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress
+    plan: SpecializationPlan, table: JointTable, computer: Computer, gate: Gate, progress: Progress
 ) -> SpecializationResult:
     """Run the mechanism at one party.
 
     Args:
         plan: What is opened, at which price.
         table: This party's aligned cells.
-        engine: Its end of the engine.
+        computer: Its end of the computation.
         gate: Where the selections and counts are opened.
         progress: Told about every step.
 
@@ -39,12 +39,12 @@ def run_specialization(
         Reveals: noisy class counts if the score weighs classes, the winner of every round and the noisy leaf counts, to
             all parties.
     """
-    computing, classes = engine_as(ProgramEngine, engine), Axis.of(table.agreement.class_domain)
+    computing, classes = computer_as(ProgramComputer, computer), Axis.of(table.agreement.class_domain)
     score, noisy_class_counts = MAX, None
     if plan.epsilon_for_classes:
         progress("class counts", 0, 1)
         noise_bits = plan.class_counts().noise.bits
-        class_counts = table.count_jointly([classes], engine, noise_bits=noise_bits)
+        class_counts = table.count_jointly([classes], computer, noise_bits=noise_bits)
         # Opens every class's count plus noise, to all parties; covered by the budget for classes.
         noisy_class_counts = gate.reveal_measurement(class_counts, plan.class_counts())
         score = gain_score(plan.score, noisy_class_counts)
@@ -67,7 +67,7 @@ def run_specialization(
     gate.draw_measurement_noise(disclosure)
     secret_counts = table.count_jointly(
         [*cut.axes(), classes],
-        engine,
+        computer,
         noise_bits=disclosure.noise.bits,
         progress=lambda done, of: progress("leaf counts", done, of),
     )

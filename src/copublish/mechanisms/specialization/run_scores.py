@@ -18,7 +18,7 @@ from copublish.agreement.axis import Axis
 from copublish.errors import EngineError
 from copublish.kernel.programs.packing import add, bits_within, in_agreed_order
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import ProgramEngine
+from copublish.kernel.secrets.computer import ProgramComputer
 from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.kernel.secrets.secret import Secret
 from copublish.mechanisms.specialization.cut import Candidates, max_candidates
@@ -41,7 +41,7 @@ class CandidateScores:
     """
 
     table: JointTable
-    engine: ProgramEngine
+    computer: ProgramComputer
     never_wins: int
     score: Score = MAX
     _own_tables: dict[str, IntArray] = field(default_factory=dict, repr=False)
@@ -55,8 +55,8 @@ class CandidateScores:
             if self.table.is_additive(axes):
                 self._own_tables[name] = self.table.count_locally(axes).reshape(shape)
             else:
-                counts = self.table.count_jointly(axes, self.engine, noise_bits=None)
-                self._secret_tables[name] = self.engine.compute(
+                counts = self.table.count_jointly(axes, self.computer, noise_bits=None)
+                self._secret_tables[name] = self.computer.compute(
                     in_agreed_order, counts.secret, place_of_cell=counts.place_of_cell(), shape=shape
                 )
 
@@ -70,23 +70,23 @@ class CandidateScores:
             places = slice(place, place + len(group.splits))
             place = places.stop
             spread = self._spread(group.attribute)
-            if spread == "own" and self.engine.party in self.table.agreement.holders(group.attribute):
+            if spread == "own" and self.computer.party in self.table.agreement.holders(group.attribute):
                 own[places] = self.score.of(self._child_counts(group))
             elif spread == "added":
                 added[places] = self._child_counts(group)
             elif spread == "joint":
                 joint.append(self._joint_child_counts(group, places))
-        if self.engine.party == self.engine.parties[0]:
+        if self.computer.party == self.computer.parties[0]:
             own[place:] = self.never_wins
-        parts = [self.engine.share_within(own, self._score_bits)]
+        parts = [self.computer.share_within(own, self._score_bits)]
         if any(self._spread(name) == "added" for name in self.table.agreement.attributes):
-            parts.append(self._secret_scores(self.engine.share_within(added, self._count_bits)))
+            parts.append(self._secret_scores(self.computer.share_within(added, self._count_bits)))
         if joint:
-            parts.append(self._secret_scores(self.engine.compute(add, *joint)))
-        return self.engine.compute(add, *parts) if len(parts) > 1 else parts[0]
+            parts.append(self._secret_scores(self.computer.compute(add, *joint)))
+        return self.computer.compute(add, *parts) if len(parts) > 1 else parts[0]
 
     def _secret_scores(self, secret_child_counts: Secret) -> Secret:
-        return self.engine.compute(self.score.program, secret_child_counts, **self.score.public)
+        return self.computer.compute(self.score.program, secret_child_counts, **self.score.public)
 
     @cached_property
     def _length(self) -> int:
@@ -95,7 +95,7 @@ class CandidateScores:
     @cached_property
     def _score_bits(self) -> int:
         """Of the scores that each party puts in: all parties' stay within half of what a selection has room for."""
-        within = bits_within(MAX_RECORDS * self.score.points_per_person // 2, len(self.engine.parties))
+        within = bits_within(MAX_RECORDS * self.score.points_per_person // 2, len(self.computer.parties))
         if abs(self.never_wins).bit_length() >= within:  # the plan has refused it
             raise EngineError("The noise of a selection does not fit beside scores. Nothing was opened.")
         return within
@@ -104,7 +104,7 @@ class CandidateScores:
     def _count_bits(self) -> int:
         """Of the counts that each party puts in: their scores, child minus parent, stay within the other half."""
         entries = self._most_children * self.table.agreement.class_domain.size
-        return bits_within(MAX_RECORDS // 4, entries * len(self.engine.parties))
+        return bits_within(MAX_RECORDS // 4, entries * len(self.computer.parties))
 
     @cached_property
     def _most_children(self) -> int:
@@ -126,7 +126,7 @@ class CandidateScores:
         stops = np.zeros_like(starts)
         starts[places], stops[places] = self._child_ranges(group)
         table = self._secret_tables[group.attribute]
-        return self.engine.compute(range_counts, table, starts=starts, stops=stops)
+        return self.computer.compute(range_counts, table, starts=starts, stops=stops)
 
     def _child_ranges(self, group: Candidates) -> tuple[IntArray, IntArray]:
         """Where the children of all splits start and stop, shape (n_splits, most_children), padded empty."""

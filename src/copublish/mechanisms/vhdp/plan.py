@@ -19,8 +19,8 @@ from copublish.mechanisms.shared.allocation import Allocation
 
 if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
-    from copublish.kernel.secrets.engine import SumEngine
-    from copublish.kernel.secrets.gate import RevealGate
+    from copublish.kernel.secrets.computer import Computer
+    from copublish.kernel.secrets.gate import Gate
     from copublish.mechanisms.vhdp.result import VhdpResult
     from copublish.progress import Progress
 
@@ -115,11 +115,11 @@ class VhdpPlan(Plan["VhdpResult"]):
         scales = [float(one.noise.scale / one.steps) for one in told.values() if isinstance(one, PerturbNumber)]
         return "the mean scale of noise, in ranges of the numbers, is", round(sum(scales) / len(scales), 4)
 
-    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> VhdpResult:
+    def run(self, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> VhdpResult:
         """Run it at one party; `run.py` says what that reveals."""
         from copublish.mechanisms.vhdp.run import run_vhdp
 
-        return run_vhdp(self, table, engine, gate, progress)
+        return run_vhdp(self, table, computer, gate, progress)
 
     def warnings(self) -> list[str]:
         """What people should think about before they spend anything."""

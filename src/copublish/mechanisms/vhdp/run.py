@@ -18,8 +18,8 @@ from copublish.kernel.noise.randomized_response import RandomizedResponse
 from copublish.kernel.programs.noise import geometric
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import SumEngine
-from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.computer import Computer
+from copublish.kernel.secrets.gate import Gate
 from copublish.kernel.secrets.own_columns import OwnColumns
 from copublish.mechanisms.shared.post_processing import order_without_meaning, published_columns
 from copublish.mechanisms.shared.run_gains import measure_gains
@@ -88,13 +88,13 @@ def n_values(domain: Domain) -> int:
     return domain.size if isinstance(domain, CategoricalDomain) else domain.steps + 1 + domain.missing
 
 
-def run_vhdp(plan: VhdpPlan, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> VhdpResult:
+def run_vhdp(plan: VhdpPlan, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> VhdpResult:
     """Run the mechanism at one party.
 
     Args:
         plan: What is published, at which price.
         table: This party's aligned cells.
-        engine: Its end of the engine.
+        computer: Its end of the computation.
         gate: Where columns are told to all parties.
         progress: Told about every step.
 
@@ -105,14 +105,14 @@ def run_vhdp(plan: VhdpPlan, table: JointTable, engine: SumEngine, gate: RevealG
         Reveals: every column of every record, perturbed, to all parties; noisy tables if gains divide the budget.
     """
     agreement = plan.agreement
-    gains = measure_gains(plan.allocation, table, engine, gate, progress)
+    gains = measure_gains(plan.allocation, table, computer, gate, progress)
     budgets = plan.allocation.budgets(gains)
     disclosures = {column: plan.perturbation(column, budget) for column, budget in budgets.items()}
     layout = published_columns(agreement)
     own = {}
-    for number, column in enumerate(layout[engine.party]):
-        progress("noise", number, len(layout[engine.party]))
-        own[column] = perturbed(table.fragment, column, disclosures[column], engine.own_coins)
+    for number, column in enumerate(layout[computer.party]):
+        progress("noise", number, len(layout[computer.party]))
+        own[column] = perturbed(table.fragment, column, disclosures[column], computer.own_coins)
     progress("noise", 1, 1)
     told = OwnColumns(
         values=own,

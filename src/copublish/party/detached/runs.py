@@ -15,6 +15,7 @@ from copublish.engines.choice import refuse_missing_engine
 from copublish.engines.spu.parallel_sessions import refuse_unfit_workers
 from copublish.errors import ApprovalError, CopublishError, LedgerError, MeetingError
 from copublish.files.home import home_folder
+from copublish.kernel.checks import refuse_by_what_ledger_says
 from copublish.kernel.ledger.budget import price_in_words
 from copublish.kernel.ledger.ledger import open_existing_ledger
 from copublish.party.detached.jobs import jobs_folder
@@ -25,7 +26,7 @@ from copublish.party.keys.signing_key import look_at_identity, look_at_signer
 from copublish.party.request import ResolvedRun, RunOptions, RunRequest
 from copublish.release.evidence.approvals import own_approvals
 from copublish.release.folder import refuse_unwritable
-from copublish.release.preflight import prepare, refuse_by_what_ledger_says
+from copublish.release.prepare import prepare
 from copublish.rows.database import DatabaseTable
 from copublish.rows.reading import refuse_unagreed_source
 

@@ -10,9 +10,9 @@ from contextlib import suppress
 from io import BufferedIOBase
 from itertools import combinations
 
+from copublish.agreement.protocol.message import MAX_TOPIC_BYTES
 from copublish.engines.messages import Carried, refuse_announced, refuse_to_send_long, taken
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError, SilenceError
-from copublish.kernel.protocol.message import MAX_TOPIC_BYTES
 
 Ends = dict[str, socket.socket]
 """One party's ends of the pipes to all others, by their names. They can be given to a process that is spawned."""

@@ -35,13 +35,13 @@ from copublish.errors import (
 from copublish.files.interrupts import deaf_children, forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.main_path import publish_release
 from copublish.kernel.noise.geometric import Coins
 from copublish.mechanisms.base import Plan
 from copublish.party.local.messenger import Ends, PipeMessenger, pipes_between
+from copublish.party.publishing import publish_release
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.folder import Release
-from copublish.release.preflight import prepare
+from copublish.release.prepare import prepare
 from copublish.rows.rows_or_counts import read_rows_or_counts
 from copublish.rows.sources import Source, without_connection
 
@@ -206,9 +206,9 @@ def open_ledger(plan: Plan[Any], file: str | Path | None) -> Ledger:
     return throwaway_ledger(plan) if file is None else Ledger(file)
 
 
-def throwaway_ledger(plan: Plan[Any], kind: type[Ledger] = Ledger, *, file: str | Path = ":memory:") -> Ledger:
+def throwaway_ledger(plan: Plan[Any], *, file: str | Path = ":memory:") -> Ledger:
     """A ledger with just the budget of one release; in memory, where no file is named."""
-    ledger = kind(file)
+    ledger = Ledger(file)
     cost, neighbors = plan.cost(), plan.agreement.privacy.neighbors
     ledger.set_limit(
         plan.agreement.dataset, Limit(cost.under(neighbors), neighbors, cost.delta)

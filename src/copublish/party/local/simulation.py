@@ -13,14 +13,14 @@ from copublish.engines.ideal import IdealEngine, Room
 from copublish.engines.spu.parallel_sessions import Workers
 from copublish.errors import CopublishError, EngineError, FragmentError, combined_error
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.main_path import publish_release
 from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.base import Plan
 from copublish.party.local.processes import open_ledger, simulate_in_processes, throwaway_ledger
+from copublish.party.publishing import publish_release
 from copublish.progress import Notice, Progress, no_notice, no_progress
 from copublish.release.folder import Release
-from copublish.release.preflight import prepare_simulation
+from copublish.release.prepare import prepare_simulation
 from copublish.rows.rows_or_counts import read_rows_or_counts
 from copublish.rows.sources import Source
 

@@ -19,8 +19,8 @@ from cryptography import x509
 from OpenSSL import SSL
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.protocol.message import Word, read_word, wrong_word
 from copublish.errors import MeetingError
-from copublish.kernel.protocol.message import Word, read_word, wrong_word
 from copublish.party.keys.identity import Identity, certificate_problem
 
 HANDSHAKE_SECONDS = 10.0

@@ -17,10 +17,10 @@ from typing import Any, cast
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.parties import way_between
+from copublish.agreement.protocol.message import WrongWordError
+from copublish.agreement.protocol.table import ACCEPTED, GREETING, PROTOCOL, REFUSED, STATUS
 from copublish.errors import MeetingError, plain_text
 from copublish.files.home import home_folder, make_private_folder
-from copublish.kernel.protocol.message import WrongWordError
-from copublish.kernel.protocol.table import ACCEPTED, GREETING, PROTOCOL, REFUSED, STATUS
 from copublish.party.keys.identity import Identity
 from copublish.party.network.channel import (
     HANDSHAKE_SECONDS,

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from copublish.agreement.protocol.table import ACCEPTED, MAX_MEASURED_BYTES, MEASURE, PROBLEM
 from copublish.errors import MeetingError, plain_text
-from copublish.kernel.protocol.table import ACCEPTED, MAX_MEASURED_BYTES, MEASURE, PROBLEM
 from copublish.party.network.channel import Channel, RefusedError, UnreachableError
 from copublish.party.network.proxy import OwnProxyError
 

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from copublish.agreement.protocol.message import Word, WrongWordError
+from copublish.agreement.protocol.table import AGREED, ALIVE, DONE, HELLO, STOP
 from copublish.errors import MeetingError, plain_text
-from copublish.kernel.protocol.message import Word, WrongWordError
-from copublish.kernel.protocol.table import AGREED, ALIVE, DONE, HELLO, STOP
 from copublish.party.network.port import Log, Port
 from copublish.party.network.rendezvous import Rendezvous, Waiting, left, lost_word
 from copublish.party.network.sockets import SIGN_OF_LIFE_SECONDS

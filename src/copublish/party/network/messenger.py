@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from copublish.agreement.protocol.message import MAX_LETTER_BYTES, MAX_TOPIC_BYTES
 from copublish.engines.messages import Carried, refuse_announced, refuse_to_send_long, taken
 from copublish.errors import EngineError, MeetingError, PartyLostError, SilenceError
-from copublish.kernel.protocol.message import MAX_LETTER_BYTES, MAX_TOPIC_BYTES
 from copublish.party.network.channel import CHUNK, Channel, ChannelClosedError, RefusedError, UnreachableError
 from copublish.party.network.port import Port
 from copublish.party.network.sockets import SIGN_OF_LIFE_SECONDS

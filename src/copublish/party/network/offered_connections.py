@@ -14,8 +14,8 @@ from typing import Any, TypeVar, cast
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.parties import way_between
+from copublish.agreement.protocol.table import ALIVE, GREETING
 from copublish.errors import MeetingError
-from copublish.kernel.protocol.table import ALIVE, GREETING
 from copublish.party.keys.identity import Identity
 from copublish.party.network.channel import Channel
 from copublish.party.network.dialing import dial

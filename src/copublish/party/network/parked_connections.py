@@ -11,8 +11,8 @@ import threading
 import time
 from collections.abc import Iterable
 
+from copublish.agreement.protocol.table import ALIVE
 from copublish.errors import MeetingError
-from copublish.kernel.protocol.table import ALIVE
 from copublish.party.network.channel import Channel, SilentError, UnreachableError
 from copublish.party.network.dialing import say_what_for
 from copublish.party.network.sockets import SIGN_OF_LIFE_SECONDS

@@ -22,8 +22,8 @@ from typing import Any, NoReturn, cast
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.parties import over_what, way_between
+from copublish.agreement.protocol.table import ACCEPTED, GREETING, PROTOCOL, REFUSED, STATUS
 from copublish.errors import MeetingError, plain_text
-from copublish.kernel.protocol.table import ACCEPTED, GREETING, PROTOCOL, REFUSED, STATUS
 from copublish.party.keys.identity import Identity, common_name
 from copublish.party.network.channel import (
     HANDSHAKE_SECONDS,
@@ -41,7 +41,7 @@ from copublish.party.network.parked_connections import Parked
 from copublish.party.network.proxy import DIAL_SECONDS
 from copublish.party.network.sockets import MAX_OF_ONE_PARTY, Places, WaitingRoom
 from copublish.party.network.way_out import DIRECT, WayOut
-from copublish.release.preflight import facts_of
+from copublish.release.prepare import facts_of
 
 Log = Callable[..., None]
 """Called with the name of an event and public facts about it."""

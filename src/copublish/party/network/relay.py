@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from copublish.agreement.protocol.message import Word, WrongWordError, read_word
+from copublish.agreement.protocol.table import ALIVE, JOINED, NOBODY_WAITS, REFUSED, RELAY_GREETING, RELAY_PROTOCOL
 from copublish.errors import plain_text
-from copublish.kernel.protocol.message import Word, WrongWordError, read_word
-from copublish.kernel.protocol.table import ALIVE, JOINED, NOBODY_WAITS, REFUSED, RELAY_GREETING, RELAY_PROTOCOL
 from copublish.party.log import RationedLog
 from copublish.party.network.channel import LENGTH
 from copublish.party.network.sockets import SIGN_OF_LIFE_SECONDS, Places, tune

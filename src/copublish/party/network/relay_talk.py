@@ -20,9 +20,9 @@ from collections import deque
 from typing import Literal
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.protocol.message import WrongWordError
+from copublish.agreement.protocol.table import ALIVE, JOINED, NOBODY_WAITS, REFUSED, RELAY_GREETING, RELAY_PROTOCOL
 from copublish.errors import MeetingError, plain_text
-from copublish.kernel.protocol.message import WrongWordError
-from copublish.kernel.protocol.table import ALIVE, JOINED, NOBODY_WAITS, REFUSED, RELAY_GREETING, RELAY_PROTOCOL
 from copublish.party.network.channel import (
     HANDSHAKE_SECONDS,
     Channel,

@@ -13,15 +13,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from copublish.agreement.protocol.message import Word, WrongWordError
+from copublish.agreement.protocol.table import AGREED, ALIVE, HELLO, STOP
 from copublish.errors import MeetingError, plain_text
-from copublish.kernel.protocol.message import Word, WrongWordError
-from copublish.kernel.protocol.table import AGREED, ALIVE, HELLO, STOP
+from copublish.kernel.checks import differences
 from copublish.party.network.channel import HANDSHAKE_SECONDS, Channel, UnreachableError
 from copublish.party.network.port import Log, Port
 from copublish.party.network.proxy import ProxyError
 from copublish.party.network.sockets import SIGN_OF_LIFE_SECONDS
 from copublish.release.evidence.signing import spelled
-from copublish.release.preflight import differences
 
 NONCE_BYTES = 32
 

@@ -25,7 +25,7 @@ from copublish.kernel.accounting.disclosures import Select
 from copublish.kernel.noise.geometric import SystemCoins
 from copublish.mechanisms.base import Plan
 from copublish.progress import Progress, no_progress
-from copublish.release.preflight import prepare, software_versions
+from copublish.release.prepare import prepare, software_versions
 from copublish.tools.auditing.coalitions import coalitions_of
 from copublish.tools.auditing.odd_records import PUBLIC, Symbol, symbols_of
 from copublish.tools.auditing.pair_choice import telling_parts, worst_pair

@@ -17,14 +17,15 @@ import numpy as np
 
 from copublish.agreement.model import Agreement
 from copublish.engines.ideal import IdealEngine, Room, in_the_clear
-from copublish.kernel.accounting.concentrated import ConcentratedMeasure, ConcentratedSelect
+from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Disclosure, GaussianMeasure, Measure, Select
-from copublish.kernel.ledger.ledger import Charge
 from copublish.kernel.noise.geometric import Coins, SystemCoins
+from copublish.kernel.programs.noise import handicaps
 from copublish.kernel.records.alignment import align_records
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import ProgramEngine, engine_as
-from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.computer import ProgramComputer, computer_as
+from copublish.kernel.secrets.engine import Engine
+from copublish.kernel.secrets.gate import Gate, RevealGate
 from copublish.kernel.secrets.own_columns import OwnColumns
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.mechanisms.base import Plan
@@ -37,14 +38,11 @@ from copublish.tools.auditing.tables import Pair
 from copublish.types import IntArray
 
 
-class FreeCharge(Charge):
+class FreeCharge:
     """A charge that costs nothing and writes nothing: nobody's data are opened."""
 
-    def __init__(self) -> None:
-        pass
-
-    def disclose(self, label: str, cost: object) -> None:
-        """Take note of nothing."""
+    def disclose(self, label: str, price: Callable[[], Cost]) -> None:
+        """Do nothing. The price is not computed either, which takes longer than the rest of a run."""
 
 
 @dataclass
@@ -64,46 +62,59 @@ class AllIsOpen(Exception):  # noqa: N818 - nothing is wrong
     """Everything that a run opens is open; what it would make of that follows from it."""
 
 
-class ListeningGate(RevealGate):
-    """A gate that notes what is measured and opened, and may give answers of another run instead of its own.
+@dataclass
+class ListeningGate:
+    """A gate around a gate. It notes what is measured and opened, and may give answers of another run.
 
     Attributes:
+        gate: Opens what is not given.
         course: Where it notes; one party's.
         given: Answers to give; what is opened after them is drawn.
         stops_after: After so many disclosures the run is ended: it is the most that it may open.
     """
 
+    gate: Gate
     course: Course | None = None
     given: Sequence[Any] = ()
     stops_after: int | None = None
-    _place: int = 0
+    _place: int = field(default=0, init=False, repr=False)
+
+    @property
+    def opened(self) -> list[tuple[Disclosure, IntArray]]:
+        """Every disclosure so far with the values that became known, given ones included."""
+        return self.gate.opened
 
     def reveal_selection(self, secret_scores: Secret, disclosure: Select, *, ahead: int = 1) -> int:
         """Open an index, or give the index that was opened before."""
-        return int(self._reveal(partial(super().reveal_selection, ahead=ahead), secret_scores, disclosure))
+        return int(self._reveal(partial(self.gate.reveal_selection, ahead=ahead), secret_scores, disclosure))
 
     def draw_selection_noise(self, disclosure: Select, places: int, *, times: int) -> None:
         """Draw noise, unless answers are given still; a choice after them draws its own."""
         if self._place >= len(self.given):
-            super().draw_selection_noise(disclosure, places, times=times)
+            self.gate.draw_selection_noise(disclosure, places, times=times)
 
     def reveal_measurement(self, counts: SecretCounts, disclosure: Measure) -> IntArray:
         """Open counts, or give those that were opened before."""
-        return np.asarray(self._reveal(super().reveal_measurement, counts, disclosure))
+        return np.asarray(self._reveal(self.gate.reveal_measurement, counts, disclosure))
+
+    def draw_measurement_noise(self, disclosure: Measure) -> None:
+        """Draw noise. If the answer is given, nothing uses it."""
+        self.gate.draw_measurement_noise(disclosure)
 
     def reveal_gaussian_measurement(self, sums: Secret, disclosure: GaussianMeasure, *, ahead: int = 0) -> IntArray:
         """Open sums, or give those that were opened before."""
-        return np.asarray(self._reveal(partial(super().reveal_gaussian_measurement, ahead=ahead), sums, disclosure))
+        reveal = partial(self.gate.reveal_gaussian_measurement, ahead=ahead)
+        return np.asarray(self._reveal(reveal, sums, disclosure))
 
     def reveal_columns(self, own: OwnColumns, disclosures: Sequence[Disclosure]) -> dict[str, IntArray]:
-        """Tell columns, or give those that were told before; their owners have perturbed them already."""
+        """Publish columns, or give those that were published before; their owners have perturbed them already."""
         if self._place >= len(self.given):
-            told = super().reveal_columns(own, disclosures)
+            columns = self.gate.reveal_columns(own, disclosures)
         else:
-            told = dict(self.given[self._place])
-            self.opened.extend(zip(disclosures, told.values(), strict=True))
-        self._note(disclosures[0], np.empty(0, dtype=np.int64), told)
-        return told
+            columns = dict(self.given[self._place])
+            self.opened.extend(zip(disclosures, columns.values(), strict=True))
+        self._note(disclosures[0], np.empty(0, dtype=np.int64), columns)
+        return columns
 
     def _reveal(self, reveal: Callable[[Any, Any], Any], secret: Any, disclosure: Disclosure) -> Any:
         if self._place >= len(self.given):
@@ -124,24 +135,18 @@ class ListeningGate(RevealGate):
             raise AllIsOpen
 
 
-class FreeGate(ListeningGate):
-    """A gate of made-up tables on the ideal engine: nobody pays, so nothing is priced, and inputs need no checks."""
+def free_gate(engine: Engine, *, number_of_records_is_public: bool = False) -> RevealGate:
+    """The gate of a release over made-up tables: nobody pays. It keeps to a budget that answers divide."""
+    return RevealGate(engine.computer, engine.opener, FreeCharge(), number_of_records_is_public)
 
-    def _refuse_invalid_inputs(self) -> None:
-        """Nothing to refuse: this engine takes cells, and a record cannot be in two."""
 
-    def _charge(self, disclosure: Disclosure) -> None:
-        """Keep to a budget that answers divide: it decides how a run goes on."""
-        if isinstance(disclosure, ConcentratedSelect | ConcentratedMeasure):
-            super()._charge(disclosure)
-
-    def reveal_selections(self, secret_scores: Secret, disclosure: Select) -> IntArray:
-        """Open the index of the noisy maximum of every row of scores, each with noise of its own: (runs, places)."""
-        runs, places = secret_scores.shape
-        self.draw_selection_noise(disclosure, runs * places, times=1)
-        drawn = self._drawn[disclosure.noise.rate, runs * places].pop()
-        secret_indices = engine_as(ProgramEngine, self.engine).compute(noisy_argmaxes, secret_scores, drawn)
-        return self._charge_then_open(secret_indices, disclosure)
+def reveal_selections(engine: Engine, secret_scores: Secret, disclosure: Select) -> IntArray:
+    """Open the index of the noisy maximum of every row of scores, each with noise of its own: (runs, places)."""
+    (runs, places), noise = secret_scores.shape, disclosure.noise
+    computer = computer_as(ProgramComputer, engine.computer)
+    words = computer.coins(noise.coin_shape(runs * places))
+    (drawn,) = computer.rows(computer.compute(handicaps, words, planes=noise.threshold_planes, places=runs * places))
+    return engine.opener.open(computer.compute(noisy_argmaxes, secret_scores, drawn))
 
 
 def noisy_argmaxes(xp: ModuleType, scores: IntArray, drawn: IntArray) -> IntArray:
@@ -196,11 +201,14 @@ class Game:
         coins = coins or stretched_coins(self.agreement.party_names)
 
         def job(engine: IdealEngine) -> None:
-            gate = FreeGate(engine, FreeCharge(), number_of_records_is_public=self.agreement.records.public)
-            gate.given, gate.stops_after = given, self._most if stops_after is None else stops_after
-            gate.course = course if engine.party == first else None
+            gate = ListeningGate(
+                free_gate(engine, number_of_records_is_public=self.agreement.records.public),
+                course if engine.party == first else None,
+                given,
+                self._most if stops_after is None else stops_after,
+            )
             with suppress(AllIsOpen):
-                self.plan.run(self._tables[table][engine.party], engine, gate, no_progress)
+                self.plan.run(self._tables[table][engine.party], engine.computer, gate, no_progress)
 
         Room(self.agreement.party_names, coins).run(job)
         return course

@@ -6,27 +6,36 @@ all of that must be the same on both tables: how it ends, what each party is tol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.protocol.message import Exchange
+from copublish.agreement.protocol.table import PERTURBED
 from copublish.engines.ideal import IdealEngine, Room
 from copublish.errors import CopublishError
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.main_path import publish_release
-from copublish.kernel.protocol.message import Exchange
 from copublish.kernel.records.fragment import Fragment
+from copublish.kernel.secrets.computer import Computer
+from copublish.kernel.secrets.engine import Comparer, Opener, PublicExchange
+from copublish.kernel.secrets.secret import Secret
+from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.local.simulation import read_fragments
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
-from copublish.tools.auditing.game import Course, ListeningGate, fair_coins
+from copublish.tools.auditing.game import fair_coins
 from copublish.tools.auditing.tables import Pair
 from copublish.types import IntArray
+
+T = TypeVar("T")
 
 PUBLIC, RELEASED = "public", "released"
 RUNS = 24
@@ -38,81 +47,146 @@ Heard = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Ending:
-    """How a whole run ended.
+    """The end of a whole run.
 
     Attributes:
         outcome: `released`, or the error's kind and words.
         heard: What each party was told; the public hears the outcome alone.
         files: What was published.
-        course: What happened at the gate.
+        opened: What was opened, in order, as the engine has it.
     """
 
     outcome: str
     heard: dict[str, Heard]
     files: dict[str, bytes]
-    course: Course
+    opened: Sequence[Any]
 
     @property
-    def answers(self) -> Sequence[Any] | None:
-        """Answers to give to another run; none if this one ended before all were given."""
-        return self.course.answers if self.outcome == RELEASED else None
+    def answers(self) -> Sequence[Any]:
+        """Values to open in another run; none if this one ended before all were opened."""
+        return self.opened if self.outcome == RELEASED else ()
 
 
-class KeptKeys(Ledger):
-    """A ledger that has the same key in every run, as one has that is kept: commitments change only if lists do."""
+@dataclass
+class ReplayingEngine:
+    """An engine at one party that opens the values of another run first, and notes everything that is opened.
 
-    def key_of_lists(self, dataset: str) -> bytes:
-        """The key."""
-        return bytes(32)
+    Checks of inputs are opened as they are: otherwise a run would not see who cheats in it.
+
+    Attributes:
+        engine: The engine of the run.
+        given: Values of another run.
+        opened: What was opened so far, given values included.
+    """
+
+    engine: IdealEngine
+    given: Sequence[Any]
+    opened: list[Any] = field(default_factory=list)
+
+    @property
+    def party(self) -> str:
+        """This party."""
+        return self.engine.party
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """All parties in agreed order."""
+        return self.engine.parties
+
+    @property
+    def computer(self) -> Computer:
+        """The part for mechanisms."""
+        return self.engine.computer
+
+    @property
+    def comparer(self) -> Comparer:
+        """The part that compares people."""
+        return self.engine.comparer
+
+    @property
+    def exchange(self) -> PublicExchange:
+        """The part that sends public values."""
+        return self.engine.exchange
+
+    @property
+    def opener(self) -> Opener:
+        """The part for the reveal gate, which notes and replays."""
+        real, checks = self.engine.opener, set[int]()
+
+        def take_checks() -> Secret | None:
+            secret = real.take_checks()
+            checks.add(id(secret))
+            return secret
+
+        def open_secret(secret: Secret) -> IntArray:
+            if id(secret) in checks:
+                return real.open(secret)
+            return cast(IntArray, self._given_or(lambda: real.open(secret)))
+
+        def send_columns(message: Exchange[T], public: T) -> tuple[T, ...]:
+            return cast(tuple[T, ...], self._given_or(lambda: real.exchange(message, public)))
+
+        return Opener(open_secret, take_checks, send_columns)
+
+    def _given_or(self, make: Callable[[], Any]) -> Any:
+        place = len(self.opened)
+        value = self.given[place] if place < len(self.given) else make()
+        self.opened.append(value)
+        return value
 
 
-def whole_run(agreement: Agreement, pair: Pair, table: int, given: Sequence[Any] | None = None) -> Ending:
-    """Run the main path at every party, on the ideal engine."""
-    plan, course, first = plan_of(agreement), Course(), agreement.party_names[0]
+def whole_run(
+    agreement: Agreement, pair: Pair, table: int, given: Sequence[Any] = (), *, ledger: bytes | None = None
+) -> Ending:
+    """Run the main path at every party, on the ideal engine.
+
+    Args:
+        agreement: What is audited.
+        pair: Two tables.
+        table: Which of them.
+        given: Opened values of another run, which are opened again.
+        ledger: File of the ledger that every party begins with; by default one with a fresh key.
+    """
+    plan, first = plan_of(agreement), agreement.party_names[0]
     heard: dict[str, list[Any]] = {party: [] for party in agreement.party_names}
+    replaying: dict[str, ReplayingEngine] = {}
 
-    class Told(IdealEngine):
-        """Notes what a party is told beside what is opened."""
-
-        def exchange(self, message: Exchange[Any], public: Any) -> tuple[Any, ...]:
-            told = super().exchange(message, public)
-            heard[self.party].append((message.topic, _plain(told)))
-            return told
-
-        def align(self, identifiers: Sequence[str] | None) -> IntArray:
-            found = super().align(identifiers)
-            heard[self.party].append(("common records", _plain(found)))
-            return found
-
-        def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
-            found = super().have_common(identifiers, padded_to=padded_to)
-            heard[self.party].append(("people at two parties", found))
-            return found
-
-    def gate(engine: IdealEngine, *rest: Any) -> ListeningGate:
-        made = ListeningGate(engine, *rest)
-        made.given, made.course = given or (), course if engine.party == first else None
-        return made
+    def listen(party: str, topic: str, value: object) -> None:
+        if topic != PERTURBED.topic:  # opened values, which are compared as such
+            heard[party].append((topic, _plain(value)))
 
     files: dict[str, bytes] = {}
     try:
         fragments: dict[str, Fragment] = read_fragments(agreement, pair.frames(agreement, table))
         with ExitStack() as stack:
-            ledgers = {
-                party: stack.enter_context(closing(throwaway_ledger(plan, KeptKeys))) for party in agreement.parties
-            }
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+            ledgers = {}
+            for number, party in enumerate(agreement.parties):
+                file = folder / f"{number}.db"
+                file.write_bytes(ledger or ledger_with_key(plan))
+                ledgers[party] = stack.enter_context(closing(Ledger(file)))
 
             def job(engine: IdealEngine) -> dict[str, bytes]:
                 party = engine.party
-                release = publish_release(plan, fragments[party], engine, ledgers[party], no_progress, gate_for=gate)
+                replaying[party] = ReplayingEngine(engine, given)
+                release = publish_release(plan, fragments[party], replaying[party], ledgers[party], no_progress)
                 return release.files()
 
-            files = Room(agreement.party_names, engine=Told).run(job)[first]
+            files = Room(agreement.party_names, listen=listen).run(job)[first]
         outcome = RELEASED
     except CopublishError as exc:
         outcome = f"{type(exc).__name__}: {exc}"
-    told = {party: tuple(values) for party, values in heard.items()}
-    return Ending(outcome, {PUBLIC: (), **told}, files, course)
+    opened = replaying[first].opened if first in replaying else ()
+    return Ending(outcome, {PUBLIC: (), **{party: tuple(values) for party, values in heard.items()}}, files, opened)
+
+
+def ledger_with_key(plan: Plan[Any]) -> bytes:
+    """The file of a ledger that has a key for lists, so that commitments differ between runs only if the lists do."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "ledger.db"
+        with closing(throwaway_ledger(plan, file=file)) as ledger:
+            ledger.key_of_lists(plan.agreement.dataset)
+        return file.read_bytes()
 
 
 def _plain(value: Any) -> Any:
@@ -147,8 +221,9 @@ class Symbol:
 
 def symbols_of(agreement: Agreement, pair: Pair, views: Sequence[str]) -> list[Symbol]:
     """Compare whole runs on both tables, along the same course, for each view."""
-    first = whole_run(agreement, pair, 0)
-    second = whole_run(agreement, pair, 1, first.answers)
+    ledger = ledger_with_key(plan_of(agreement))
+    first = whole_run(agreement, pair, 0, ledger=ledger)
+    second = whole_run(agreement, pair, 1, first.answers, ledger=ledger)
     found = []
     for view in views:
         differs = _difference(first, second, view)
@@ -164,19 +239,18 @@ def _difference(first: Ending, second: Ending, view: str) -> str | None:
     if first.heard[view] != second.heard[view]:
         topics = [a[0] for a, b in zip(first.heard[view], second.heard[view], strict=False) if a != b]
         return f"what it is told: {topics[0]}" if topics else "how much it is told"
-    made = [course.disclosures for course in (first.course, second.course)]
-    if made[0] != made[1]:
+    shapes = [[np.shape(value) for value in ending.opened] for ending in (first, second)]
+    if shapes[0] != shapes[1]:
         return "what is opened"
     return "what is published" if first.files != second.files else None
 
 
 def _right_guesses(agreement: Agreement, pair: Pair, view: str) -> int:
     """Play with fresh coins and guess the table whose course the run fits."""
-    right = 0
+    right, ledger = 0, ledger_with_key(plan_of(agreement))
     for coin in fair_coins(RUNS):
-        played = whole_run(agreement, pair, int(coin))
-        fits = [
-            _difference(played, whole_run(agreement, pair, table, played.answers), view) is None for table in (0, 1)
-        ]
+        played = whole_run(agreement, pair, int(coin), ledger=ledger)
+        replayed = [whole_run(agreement, pair, table, played.answers, ledger=ledger) for table in (0, 1)]
+        fits = [_difference(played, ending, view) is None for ending in replayed]
         right += int(fits[1] != fits[0] and fits[1] == coin)
     return right

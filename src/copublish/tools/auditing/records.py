@@ -22,11 +22,10 @@ from copublish.kernel.accounting.perturbations import PerturbCategory, PerturbNu
 from copublish.kernel.noise.geometric import COIN_BITS
 from copublish.kernel.records.alignment import align_records
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.simulation import read_fragments
 from copublish.progress import no_progress
-from copublish.tools.auditing.game import FreeCharge
+from copublish.tools.auditing.game import free_gate
 from copublish.tools.auditing.tables import Pair
 from copublish.types import IntArray
 
@@ -81,8 +80,8 @@ class RecordGame:
         agreement, found = self._agreement, {}
 
         def job(engine: IdealEngine) -> None:
-            gate = RevealGate(engine, FreeCharge(), number_of_records_is_public=agreement.records.public)
-            self._plan.run(self._mixed(engine.party, coins), engine, gate, no_progress)
+            gate = free_gate(engine, number_of_records_is_public=agreement.records.public)
+            self._plan.run(self._mixed(engine.party, coins), engine.computer, gate, no_progress)
             found[engine.party] = gate.opened
 
         Room(agreement.party_names).run(job)

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from copublish.engines.ideal import IdealEngine, Room
+from copublish.kernel.accounting.concentrated import ConcentratedMeasure, ConcentratedSelect
 from copublish.kernel.accounting.disclosures import (
     HISTOGRAM_L1,
+    NEIGHBORS,
     Disclosure,
     GaussianMeasure,
     Measure,
@@ -28,11 +30,11 @@ from copublish.kernel.accounting.disclosures import (
     Select,
 )
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.gate import Gate
 from copublish.kernel.secrets.secret import SecretCounts
 from copublish.tools.auditing.bounds import StretchedCoins, evidence, evidence_of_sums, log_chance, stretched_coins
 from copublish.tools.auditing.coalitions import SharesOfOne, engine_with_known_shares
-from copublish.tools.auditing.game import FreeCharge, FreeGate, Game, fair_coins
+from copublish.tools.auditing.game import Game, fair_coins, free_gate, reveal_selections
 from copublish.tools.auditing.statistics import Claim, Tested, judged, learned, structures
 from copublish.types import IntArray
 
@@ -194,12 +196,12 @@ class Part:
         rows = max(1, ENTRIES_AT_ONCE // measured.shape[1])
 
         def job(engine: IdealEngine) -> None:
-            gate = FreeGate(engine, FreeCharge(), number_of_records_is_public=False)
+            gate = free_gate(engine)
             for start in range(0, len(measured), rows):
                 values = measured[start : start + rows]
                 own = values if engine.party == self.parties[0] else np.zeros_like(values)
                 if isinstance(made, Select):
-                    answer = gate.reveal_selections(engine.share(own), made)
+                    answer = reveal_selections(engine, engine.share(own), made)
                 else:
                     answer = _reveal(gate, engine, replace(made, entries=values.size), own.reshape(-1))
                 gate.opened.clear()
@@ -214,23 +216,30 @@ class Part:
         found: list[IntArray] = []
         known = {party: SharesOfOne() for party in self.coalition}
         made, first = self.disclosure, self.parties[0]
+        times = min(DRAWN_AT_ONCE, times_within_budget(made))
 
         def job(engine: IdealEngine) -> None:
-            gate = RevealGate(engine, FreeCharge(), number_of_records_is_public=False)
             for place, values in enumerate(measured):
-                if isinstance(made, Select) and place % DRAWN_AT_ONCE == 0:
-                    left = min(DRAWN_AT_ONCE, len(measured) - place)
-                    gate.draw_selection_noise(made, len(self.measured[0]), times=left)
+                if place % times == 0:
+                    gate = free_gate(engine)
+                if isinstance(made, Select) and place % times == 0:
+                    gate.draw_selection_noise(made, len(self.measured[0]), times=min(times, len(measured) - place))
                 own = values if engine.party == first else np.zeros_like(values)
                 answer = _reveal(gate, engine, made, own)
                 gate.opened.clear()
-                gate._filters.clear()  # each is the first of its budget
                 if engine.party == first:
                     found.append(answer)
 
         engine = engine_with_known_shares(known) if known else None
         Room(self.parties, stretched_coins(self.parties), engine).run(job)
         return [answer - sum(own.shares[place] for own in known.values()) for place, answer in enumerate(found)]
+
+
+def times_within_budget(disclosure: Disclosure) -> int:
+    """How many disclosures like this one a gate lets pass, if it is a part of a budget; else as many as one likes."""
+    if not isinstance(disclosure, ConcentratedSelect | ConcentratedMeasure):
+        return DRAWN_AT_ONCE
+    return int(min(disclosure.whole.rho(relation) / disclosure.rho(relation) for relation in NEIGHBORS))
 
 
 def parts_of(game: Game) -> Iterator[Part]:
@@ -254,7 +263,7 @@ def laplace_trials(times: int) -> NDArray[np.float64]:
     return np.asarray(-np.sign(centered) * np.log1p(-2 * np.abs(centered)))
 
 
-def _reveal(gate: RevealGate, engine: IdealEngine, disclosure: Disclosure, own: IntArray) -> IntArray:
+def _reveal(gate: Gate, engine: IdealEngine, disclosure: Disclosure, own: IntArray) -> IntArray:
     if isinstance(disclosure, Select):
         return np.array([gate.reveal_selection(engine.share(own), disclosure)])
     secret = engine.share(own.reshape(-1, 1))

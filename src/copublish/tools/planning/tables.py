@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
 from copublish.agreement.model import Agreement
+from copublish.agreement.number_codes import quantize
 from copublish.errors import EvaluationError
 from copublish.kernel.records.fragment import Fragment
-from copublish.kernel.records.identifiers import Identifiers
 from copublish.rows.changes import Change
-from copublish.rows.encoding import quantize
+from copublish.rows.identifiers import IdentifierColumn
 from copublish.rows.sources import Source
 from copublish.tools.evaluation.generalize import read_values
 from copublish.tools.evaluation.values import codes_of
@@ -98,7 +98,7 @@ def as_fragments(
         with_numbers: Whether numbers are kept as such, too, for mechanisms that need them.
     """
     n, codes = len(table), codes_of(agreement.columns, table)
-    identifiers = Identifiers([pa.array([str(number) for number in range(n)], pa.string())])
+    identifiers = IdentifierColumn([pa.array([str(number) for number in range(n)], pa.string())])
     rows = generator.integers(0, len(agreement.owners), n) if agreement.partition == "horizontal" else None
     holder_of = {
         name: generator.integers(0, len(agreement.holders(name)), n)

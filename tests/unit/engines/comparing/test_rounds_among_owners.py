@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from copublish.agreement.protocol.message import Letter
+from copublish.agreement.protocol.table import ANSWERED, ASKED, COMMON, COMPLETE, PADDED, PASSED, ROUND
 from copublish.engines.comparing import lists as lists_in_messages
 from copublish.engines.comparing.comparison import AmongOwners, ComparesByMessages
 from copublish.engines.comparing.curve import POINT_BYTES, Factor, from_bytes, multiples_of
 from copublish.engines.comparing.padded_chain import PaddedChain
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
-from copublish.kernel.protocol.message import Letter
-from copublish.kernel.protocol.table import ANSWERED, ASKED, COMMON, COMPLETE, PADDED, PASSED, ROUND
 from support.messages import Post, QueueMessenger, all_of
 from support.profiles import examples
 

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from copublish.agreement.protocol.table import MASK_KEY
 from copublish.engines.masked_sums.engine import MaskedSumEngine, key_stream, mask_of, pair_key
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.kernel.noise.geometric import geometric_noise
 from copublish.kernel.noise.shared_laplace import NoiseShares, SharedLaplace
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.protocol.table import MASK_KEY
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from support import ConstantCoins, SeededCoins
 from support.messages import Post, QueueMessenger, all_of

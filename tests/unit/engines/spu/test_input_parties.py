@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from copublish.agreement.protocol.table import INPUT_PART, OPENED, READY
 from copublish.engines.spu.coalitions import assumptions_of, secrecy_of
 from copublish.engines.spu.input_parties import GuestEngine, Guests, split
 from copublish.engines.spu.one_hot import parts_of_sum, parts_of_xor, share_of_sum, share_of_xor
@@ -24,7 +25,6 @@ from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Measure
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.protocol.table import INPUT_PART, OPENED, READY
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.party.local.messenger import PipeMessenger, pipes_between
@@ -169,7 +169,7 @@ def test_a_guest_whose_ledger_refuses_never_says_that_it_is_ready(messengers):
     with ledger.reserve(
         "data", "test", "hash", Cost(add_remove=Fraction(1, 2), replace=Fraction(1), delta=Fraction(1))
     ) as charge:
-        gate = RevealGate(engine, charge, False)
+        gate = RevealGate(engine, engine.opener, charge, False)
         counts = SecretCounts(engine.share(np.zeros((4, 1), dtype=np.int64)), Packing(1))
         with pytest.raises(BudgetExceededError):
             gate.reveal_measurement(

@@ -19,7 +19,7 @@ from copublish.engines.spu.one_hot import (
 from copublish.engines.spu.requests import Call, Kept, OwnProducts, ShareOf
 from copublish.engines.spu.shares import Node
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.engine import Columns
+from copublish.kernel.secrets.computer import Columns
 from copublish.kernel.secrets.secret import Secret
 
 

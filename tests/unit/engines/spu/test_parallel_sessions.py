@@ -12,9 +12,9 @@ import copublish as cp
 from copublish.engines.spu.engine import SpuEngine
 from copublish.engines.spu.requests import Forget, Gather, Run
 from copublish.errors import PartyLostError
-from copublish.kernel.main_path import publish_release
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.processes import throwaway_ledger
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
 from copublish.rows.reading import read_fragment
 from support import fragment_frames, random_table, repartition, small_mapping

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from copublish.agreement.axis import Axis, n_cells
 from copublish.kernel.records import fragment as fragment_module
 from copublish.kernel.records.fragment import Fragment, local_histogram, partial_cells
-from copublish.kernel.records.identifiers import Identifiers
+from copublish.rows.identifiers import IdentifierColumn
 from support.profiles import examples
 
 UNHURRIED = examples(unchecked=[HealthCheck.function_scoped_fixture])
@@ -24,7 +24,7 @@ UNHURRIED = examples(unchecked=[HealthCheck.function_scoped_fixture])
 
 def fragment_of(columns: dict[str, list[int]], sizes: dict[str, int], n: int) -> Fragment:
     codes = {name: np.array(column, dtype=np.uint8) for name, column in columns.items()}
-    identifiers = Identifiers([pa.array([f"p{i}" for i in range(n)], pa.string())])
+    identifiers = IdentifierColumn([pa.array([f"p{i}" for i in range(n)], pa.string())])
     return Fragment("bank", n, codes, {name: sizes[name] for name in columns}, identifiers)
 
 

@@ -1,4 +1,4 @@
-"""Identifiers are compared as agreed: what a rule ignores makes no difference, and everything else does."""
+"""IdentifierColumn are compared as agreed: what a rule ignores makes no difference, and everything else does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from copublish import FragmentError, agreement_from_mapping
-from copublish.kernel.records.identifiers import Identifiers, normalize, normalize_batch
+from copublish.rows.identifiers import IdentifierColumn, normalize, normalize_batch
 from copublish.rows.reading import read_fragment
 from support import read_strictly, small_mapping
 
@@ -168,7 +168,7 @@ def test_a_batch_is_normalized_like_its_members_for_every_ascii_character(rules)
 @pytest.mark.slow
 @given(st.lists(st.lists(texts, max_size=4), max_size=4), st.data())
 def test_a_column_of_identifiers_is_a_sequence_like_a_list(batches, data):
-    column = Identifiers([pa.array(batch, pa.string()) for batch in batches])
+    column = IdentifierColumn([pa.array(batch, pa.string()) for batch in batches])
     plain = list(chain.from_iterable(batches))
     assert (len(column), list(column)) == (len(plain), plain)
     assert column == plain
@@ -182,7 +182,7 @@ def test_a_column_of_identifiers_is_a_sequence_like_a_list(batches, data):
 
 
 def test_printing_a_column_shows_no_identifier():
-    assert "secret" not in repr(Identifiers([pa.array(["secret"])]))
+    assert "secret" not in repr(IdentifierColumn([pa.array(["secret"])]))
 
 
 # --- Reading as agreed -----------------------------------------------------------------------------------------------

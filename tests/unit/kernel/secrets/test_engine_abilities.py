@@ -22,7 +22,8 @@ from copublish.engines.spu.node import SpuNode
 from copublish.errors import EngineError
 from copublish.kernel.accounting.disclosures import Select
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.engine import AligningEngine, JoinEngine, MarkEngine, ProgramEngine, SumEngine, engine_as
+from copublish.kernel.secrets.computer import Computer, JoinComputer, MarkComputer, ProgramComputer, computer_as
+from copublish.kernel.secrets.engine import Comparer
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.copula.run_products import joint_product_sums
 from copublish.mechanisms.registry import plan_of
@@ -47,7 +48,7 @@ def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "WorkerProcess", NoWorker)
 
 
-ENGINES: dict[str, Callable[[Post], SumEngine]] = {
+ENGINES: dict[str, Callable[[Post], Computer]] = {
     "ideal": lambda post: IdealEngine(Room(PARTIES), "p0", None),
     "spu": lambda post: SpuEngine("p0", TWO, ("x", "y")),
     "node": lambda post: SpuNode("p0", TWO, ("x", "y"), messenger=post.messenger("p0")),
@@ -59,26 +60,26 @@ ENGINES: dict[str, Callable[[Post], SumEngine]] = {
 """Every engine, at one of its parties."""
 
 ABILITIES: dict[str, set[type]] = {
-    "ideal": {SumEngine, ProgramEngine, AligningEngine, MarkEngine, JoinEngine},
-    "spu": {SumEngine, ProgramEngine, AligningEngine, MarkEngine, JoinEngine},
-    "node": {SumEngine, ProgramEngine, AligningEngine},
-    "guest": {SumEngine, ProgramEngine, AligningEngine},
-    "marking node": {SumEngine, ProgramEngine, AligningEngine, MarkEngine},
-    "marking guest": {SumEngine, ProgramEngine, AligningEngine, MarkEngine},
-    "masked-sum": {SumEngine, AligningEngine},
+    "ideal": {Computer, ProgramComputer, Comparer, MarkComputer, JoinComputer},
+    "spu": {Computer, ProgramComputer, Comparer, MarkComputer, JoinComputer},
+    "node": {Computer, ProgramComputer, Comparer},
+    "guest": {Computer, ProgramComputer, Comparer},
+    "marking node": {Computer, ProgramComputer, Comparer, MarkComputer},
+    "marking guest": {Computer, ProgramComputer, Comparer, MarkComputer},
+    "masked-sum": {Computer, Comparer},
 }
 
 MEMBERS: dict[type, tuple[str, ...]] = {
-    ProgramEngine: ("compute", "rows", "coins"),
-    AligningEngine: ("align", "have_common"),
-    MarkEngine: ("joint_matches", "joint_match_pairs", "rows_per_product", "sum_over_records"),
-    JoinEngine: ("joint_histogram", "joint_pairs", "take_checks"),
+    ProgramComputer: ("compute", "rows", "coins"),
+    Comparer: ("align", "have_common"),
+    MarkComputer: ("joint_matches", "joint_match_pairs", "rows_per_product", "sum_over_records"),
+    JoinComputer: ("joint_histogram", "joint_pairs"),
 }
 """What each ability adds to sums."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [SumEngine, ProgramEngine, AligningEngine, MarkEngine, JoinEngine])
+@pytest.mark.parametrize("kind", [Computer, ProgramComputer, Comparer, MarkComputer, JoinComputer])
 @pytest.mark.parametrize("name", ENGINES)
 def test_an_engine_is_told_to_be_what_it_is_and_refused_as_what_it_is_not(name: str, kind: type) -> None:
     post = Post(PARTIES)
@@ -87,10 +88,10 @@ def test_an_engine_is_told_to_be_what_it_is_and_refused_as_what_it_is_not(name: 
     assert isinstance(engine, kind) is can
     assert all(hasattr(engine, member) is can for member in MEMBERS.get(kind, ()))
     if can:
-        assert engine_as(kind, engine) is engine
+        assert computer_as(kind, engine) is engine
         return
     with pytest.raises(EngineError) as caught:
-        engine_as(kind, engine)
+        computer_as(kind, engine)
     assert str(caught.value) == (
         f"The engine '{engine.name}' is no {kind.__name__}, which this needs. Nothing was computed."
     )
@@ -112,7 +113,7 @@ def table_of(partition: str, **mechanism: Any) -> JointTable:
     return JointTable(agreement, read_fragment(agreement, "p0", pd.DataFrame(row)[held]))
 
 
-def select(engine: SumEngine) -> Any:
+def select(engine: Computer) -> Any:
     scores = engine.share(np.zeros(2, dtype=np.int64))
     disclosure = Select(
         label="which one",
@@ -121,31 +122,33 @@ def select(engine: SumEngine) -> Any:
         score_range={"add-remove": 1, "replace": 1},
         candidates=2,
     )
-    return RevealGate(engine, NoCharge(), False).reveal_selection(scores, disclosure)
+    return RevealGate(engine, engine.opener, NoCharge(), False).reveal_selection(scores, disclosure)
 
 
-def specialize(engine: SumEngine) -> Any:
+def specialize(engine: Computer) -> Any:
     table = table_of("vertical", name="specialization", specializations=1)
-    return plan_of(table.agreement).run(table, engine, RevealGate(engine, NoCharge(), False), no_progress)
+    return plan_of(table.agreement).run(
+        table, engine, RevealGate(engine, engine.opener, NoCharge(), False), no_progress
+    )
 
 
-def count(engine: SumEngine) -> Any:
+def count(engine: Computer) -> Any:
     table = table_of("vertical", name="specialization", specializations=1)
     axes = [Axis.of(domain) for domain in table.agreement.domains.values()]
     return table.count_jointly(axes, engine, noise_bits=10)
 
 
-def multiply(engine: SumEngine) -> Any:
+def multiply(engine: Computer) -> Any:
     table = table_of("vertical", name="copula")
     scores = {name: np.zeros(domain.size, dtype=np.int64) for name, domain in table.agreement.domains.items()}
     return joint_product_sums(table, scores, engine)
 
 
-WORK: dict[str, tuple[type, Callable[[SumEngine], Any]]] = {
-    "a selection": (ProgramEngine, select),
-    "a run of a mechanism that selects": (ProgramEngine, specialize),
-    "counts of joined columns": (MarkEngine, count),
-    "products of joined columns": (MarkEngine, multiply),
+WORK: dict[str, tuple[type, Callable[[Computer], Any]]] = {
+    "a selection": (ProgramComputer, select),
+    "a run of a mechanism that selects": (ProgramComputer, specialize),
+    "counts of joined columns": (MarkComputer, count),
+    "products of joined columns": (MarkComputer, multiply),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -40,16 +41,16 @@ class Charges:
         self.costs: list[Cost] = []
         self.refuses = True
 
-    def disclose(self, label: str, cost: Cost) -> None:
+    def disclose(self, label: str, price: Callable[[], Cost]) -> None:
         if self.refuses:
             self.refuses = False
             raise LedgerError("The disk is full.")
-        self.costs.append(cost)
+        self.costs.append(price())
 
 
 def test_a_shared_budget_that_was_refused_is_charged_with_the_next_part_and_then_no_more() -> None:
     charges = Charges()
-    gate = RevealGate(None, charges, number_of_records_is_public=False)  # type: ignore[arg-type]
+    gate = RevealGate(None, None, charges, number_of_records_is_public=False)  # type: ignore[arg-type]
     with pytest.raises(LedgerError):
         gate._charge(table(Fraction(1, 4)))
     with pytest.raises(BudgetExceededError):

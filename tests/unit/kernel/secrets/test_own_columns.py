@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import copublish as cp
+from copublish.agreement.protocol.table import PERTURBED
 from copublish.engines.ideal import Room
 from copublish.errors import EngineError
-from copublish.kernel.protocol.table import PERTURBED
 from copublish.kernel.secrets.own_columns import OwnColumns, join_columns
 from copublish.mechanisms.shared.post_processing import published_columns
 from support import repartition, small_mapping
@@ -29,7 +29,7 @@ def joined(agreement: cp.Agreement, values: dict[str, dict[str, np.ndarray]]) ->
 
     def job(engine):
         own = OwnColumns(values.get(engine.party, {}), SIZES, layout, agreement.partition != "horizontal")
-        return join_columns(own, engine)
+        return join_columns(own, engine.party, engine.exchange)
 
     return Room(agreement.party_names).run(job)
 
@@ -70,7 +70,7 @@ def test_what_is_no_table_of_columns_is_refused():
         own = {name: np.zeros(4, dtype=np.int64) for name in layout[engine.party]}
         if engine.party == "p1":
             return engine.exchange(PERTURBED, np.zeros(5, dtype=np.uint8))
-        return join_columns(OwnColumns(own, SIZES, layout, True), engine)
+        return join_columns(OwnColumns(own, SIZES, layout, True), engine.party, engine.exchange)
 
     with pytest.raises(EngineError, match="'p1' sent something that is no table of columns"):
         Room(agreement.party_names).run(job)

@@ -14,14 +14,14 @@ from copublish.engines.ideal import Room
 from copublish.errors import AgreementError, BudgetExceededError, FragmentError, MeetingError, PartyLostError
 from copublish.kernel.accounting.cost import UNLIMITED
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.main_path import publish_release
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan
 from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.simulation import read_fragments
 from copublish.party.network.rendezvous import refuse_differences
+from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
-from copublish.release.preflight import facts_of
+from copublish.release.prepare import facts_of
 from support import fragment_frames, no_noise, random_table, seeded, simulate_with
 from support.idp_ir import idp_ir_agreement, idp_ir_mapping, naive_values
 

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 import copublish as cp
+from copublish.agreement.protocol.table import ANSWERS
 from copublish.engines.ideal import IdealEngine
 from copublish.errors import EngineError
 from copublish.kernel.accounting.disclosures import NEIGHBORS
-from copublish.kernel.protocol.table import ANSWERS
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.publish import MarginalsDetails
@@ -65,7 +65,7 @@ def no_gaussian_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Coins cannot switch Gaussian noise off: with all of them alike no candidate is kept."""
 
     def draw(self: RevealGate, noise: Any, entries: int) -> Any:
-        return [self.engine.share(np.zeros(entries, dtype=np.int64))], np.arange(entries)
+        return [self.computer.share(np.zeros(entries, dtype=np.int64))], np.arange(entries)
 
     monkeypatch.setattr(RevealGate, "_draw_gaussian", draw)
 
@@ -322,7 +322,7 @@ def with_last(value: int) -> Any:
 def test_a_model_that_does_not_fit_ends_the_run(monkeypatch, topic, change) -> None:
     agreement = agreement_with(rounds=2)
     lying(monkeypatch, topic, change)
-    with pytest.raises(EngineError, match="does not fit what was measured"):
+    with pytest.raises(EngineError, match=r"does not fit what was measured|than \d+ numbers"):
         released(agreement, people(agreement), seeded(agreement.party_names, 3))
 
 
@@ -347,7 +347,7 @@ def test_different_answers_for_different_parties_end_the_run(monkeypatch) -> Non
 
     monkeypatch.setattr(IdealEngine, "exchange", two_faced)
     agreement = agreement_with(rounds=1, parties=3)  # of two parties only one is told
-    with pytest.raises(EngineError, match="told different parties different models"):
+    with pytest.raises(EngineError, match="sent different parties different numbers"):
         released(agreement, people(agreement), seeded(agreement.party_names, 3))
 
 

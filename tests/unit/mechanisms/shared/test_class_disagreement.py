@@ -155,7 +155,7 @@ def test_the_noise_has_the_scale_that_is_stated() -> None:
                 ledger = Ledger(":memory:")
                 ledger.set_limit("people", Limit(Fraction(1), "add-remove"))
             with ledger.reserve("people", "r", "h", plan_of(agreement).cost()) as charge:
-                gate = RevealGate(engine, charge, False)
+                gate = RevealGate(engine, engine.opener, charge, False)
                 return run_class_disagreement(disclosure, table, engine, gate, lambda *_: None)
 
         opened = Room(agreement.party_names, seeded(agreement.party_names, number)).run(job)

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from copublish.agreement.protocol.table import MODEL, OPENED
 from copublish.engines import messages as public_values
 from copublish.engines.messages import exchange_public
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
-from copublish.kernel.protocol.table import MODEL, OPENED
 from copublish.party.local.messenger import PipeMessenger, pipes_between
 from support.protocol import exchange, letter
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from copublish.kernel.protocol.message import MAX_LETTER_BYTES, MIB, Exchange, Letter, Message, Step, Stream, Word
-from copublish.kernel.protocol.shapes import (
+from copublish.agreement.protocol.message import MAX_LETTER_BYTES, MIB, Exchange, Letter, Message, Step, Stream, Word
+from copublish.agreement.protocol.shapes import (
     BYTE_ARRAY,
     NOTHING,
     YES,

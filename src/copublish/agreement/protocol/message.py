@@ -20,8 +20,8 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 
+from copublish.agreement.protocol.shapes import BYTE_ARRAY, Shape
 from copublish.errors import CopublishError, EngineError, MeetingError, ProgramMismatchError
-from copublish.kernel.protocol.shapes import BYTE_ARRAY, Shape
 
 T = TypeVar("T")
 

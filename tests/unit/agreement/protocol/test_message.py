@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from copublish.agreement.protocol import table
+from copublish.agreement.protocol.message import MAX_TOPIC_BYTES, Exchange, Letter, Message, Word, read_word
+from copublish.agreement.protocol.shapes import Shape
+from copublish.agreement.protocol.table import TABLE
 from copublish.engines.ideal import IdealEngine, Room
 from copublish.engines.messages import exchange_public
 from copublish.errors import CopublishError, EngineError, MeetingError, ProgramMismatchError
-from copublish.kernel.protocol import table
-from copublish.kernel.protocol.message import MAX_TOPIC_BYTES, Exchange, Letter, Message, Word, read_word
-from copublish.kernel.protocol.shapes import Shape
-from copublish.kernel.protocol.table import TABLE
 from copublish.party.local.messenger import PipeMessenger, pipes_between
 from copublish.party.network.channel import Channel
 from copublish.release.evidence.approvals import MAX_APPROVALS, MAX_TEXT
