@@ -30,6 +30,7 @@ import pyarrow.parquet as pq
 from scipy.optimize import nnls
 
 import copublish as cp
+from copublish.engines.spu.products import records_of_products
 from copublish.mechanisms.shared.tuning import Work
 from copublish.mechanisms.specialization.costs import work_of
 from copublish.party.local.processes import simulate_in_processes
@@ -186,7 +187,7 @@ def measure_run(case: Case) -> Measured:
     """Release once, every party in a process of its own."""
     agreement = agreement_of(case)
     with tempfile.TemporaryDirectory() as name:
-        data, sent = write_parts(Path(name), agreement, case.records), {}
+        data, sent = write_parts(Path(name), agreement, case.records, records_of_products), {}
         start, used = time.perf_counter(), children_seconds()
         release = simulate_in_processes(
             agreement,
@@ -200,7 +201,7 @@ def measure_run(case: Case) -> Measured:
         seconds, used = time.perf_counter() - start, children_seconds() - used
         records = read_records(name, agreement.compute_nodes)
     worker, party = (max(record.peak_mib[what] for record in records.values()) for what in ("worker", "party"))
-    work = work_of(agreement, cut_of(release), case.records)
+    work = work_of(agreement, cut_of(release), case.records, records_of_products)
     return Measured(case, work, seconds, used, sum(sent.values()) / MIB, worker, party)
 
 
@@ -213,12 +214,13 @@ def round_trips(case: Case) -> tuple[Work, float]:
     content = agreement.model_dump(mode="json", exclude_none=True, by_alias=True)
     content["records"] = {"identifier": IDENTIFIER, "expected": 100_000}
     parts = [
-        pd.concat(found) for found in zip(*(part.values() for part in chunks(agreement, case.records)), strict=True)
+        pd.concat(found)
+        for found in zip(*(part.values() for part in chunks(agreement, case.records, records_of_products)), strict=True)
     ]
-    people = np.arange(case.records).astype(str)
+    people = np.arange(case.records, records_of_products).astype(str)
     frames = {p: part.assign(**{IDENTIFIER: people}) for p, part in zip(agreement.parties, parts, strict=True)}
     found = measure_release("wide-area", cp.agreement_from_mapping(content), frames, WideArea(0.010, 1e9))
-    return work_of(agreement, cut_of(found.release), case.records), found.total.rounds
+    return work_of(agreement, cut_of(found.release), case.records, records_of_products), found.total.rounds
 
 
 NOT_HERE = ("counted", "published")
@@ -241,7 +243,7 @@ def work_with(case: Case, records: int) -> tuple[cp.Agreement, Work]:
     agreement = agreement_of(case)
     (parts,) = chunks(agreement, min(case.records, CHUNK))
     release = simulate_fragments(agreement, read_fragments(agreement, parts), coins_of(agreement))
-    return agreement, work_of(agreement, cut_of(release), records)
+    return agreement, work_of(agreement, cut_of(release), records, records_of_products)
 
 
 def coins_of(agreement: cp.Agreement) -> dict[str, FixedCoins]:

@@ -31,6 +31,7 @@ import duckdb
 from pyspark import SparkContext
 
 import copublish as cp
+from copublish.engines.spu.products import records_of_products
 from copublish.mechanisms.registry import mechanism_of
 from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress
@@ -135,7 +136,7 @@ def one_release(
     used = {party: pickle.loads(Path(record.file).read_bytes()) for party, record in records.items()}
     tuning = mechanism_of(agreement).tuning
     assert tuning is not None
-    work = tuning.work(agreement, release, agreement.records.expected)
+    work = tuning.work(agreement, release, agreement.records.expected, records_of_products)
     predicted = predict(agreement, work, Surroundings(counted_by=counted_by))["seconds"]
     return release, {
         "seconds": seconds,

@@ -672,7 +672,6 @@ def openings(
     calls: list[str] = []
 
     def job(engine: IdealEngine) -> None:
-        gate = RevealGate(engine, engine.opener, charges(reserved), False)
         values = np.arange(entries, dtype=np.int64)
         opening = engine._open
         if isinstance(disclosure, Select):
@@ -681,6 +680,7 @@ def openings(
         else:
             counts = counts_of(engine, values, packing, None)
         engine._open = lambda s: calls.append("open") or opening(s)  # type: ignore[method-assign]
+        gate = RevealGate(engine, engine.opener, charges(reserved), False)  # it keeps the way to open that it gets
         if isinstance(disclosure, Select):
             assert 0 <= gate.reveal_selection(secret, disclosure) < disclosure.candidates
         else:

@@ -122,8 +122,8 @@ def test_agreements_that_differ_in_one_character_end_the_run_before_data_is_touc
 def test_other_versions_are_named(tmp_path):
     parties = on_loopback(tmp_path)
     other = (
-        "import copublish.release.preflight as preflight; versions = preflight.software_versions; "
-        "preflight.software_versions = lambda agreed: {**versions(agreed), 'copublish': '9.9'}; "
+        "import copublish.release.prepare as prepare; versions = prepare.software_versions; "
+        "prepare.software_versions = lambda agreed: {**versions(agreed), 'copublish': '9.9'}; "
         "from copublish.cli import main; main()"
     )
     command = parties.command("loans")

@@ -66,6 +66,13 @@ def most_records(n_cells: int) -> int:
     return (fitting[-1] if fitting else PRODUCT_ROWS[0]) - SPARE_RECORDS
 
 
+def records_of_products(n_records: int, n_cells: int) -> int:
+    """How many records all products of so many records have together, with those that pad them."""
+    step = most_records(n_cells)
+    whole, rest = divmod(n_records, step)
+    return whole * padded_records(step) + (padded_records(rest) if rest else 0)
+
+
 def tiles_per_row(n_columns: int) -> int:
     """How many tiles stand beside each other in a table with so many columns."""
     return -(-n_columns // MAX_PRODUCT_CELLS)

@@ -6,7 +6,7 @@ Settings of a mechanism that a plan tries out on data that are not private, and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +16,9 @@ from copublish.agreement.model import Agreement
 
 if TYPE_CHECKING:
     from copublish.mechanisms.base import Publication
+
+PaddedRecords = Callable[[int, int], int]
+"""The records that an engine's products have together, padding included, for a number of records and of cells."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +131,17 @@ class Tuning(ABC):
         """What to write into the agreement, in its own words."""
 
     @abstractmethod
-    def work(self, agreement: Agreement, release: Publication, n_records: int) -> Work:
-        """What a secure run that ends like this release has to do."""
+    def work(
+        self, agreement: Agreement, release: Publication, n_records: int, records_of_products: PaddedRecords
+    ) -> Work:
+        """The work of a secure run that ends like this release.
+
+        Args:
+            agreement: What is run.
+            release: One of it, whose shapes stand for those of the run.
+            n_records: Number of records.
+            records_of_products: How the engine pads products.
+        """
 
 
 def spell(number: Decimal) -> str:

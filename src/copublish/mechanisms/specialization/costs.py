@@ -9,17 +9,23 @@ from math import log2, prod
 from copublish.agreement.axis import evenly_divided
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
-from copublish.engines.spu.products import most_records, padded_records
 from copublish.kernel.programs.noise import WORD_BITS
 from copublish.kernel.programs.packing import Packing
 from copublish.mechanisms.shared.generalization import Generalization
-from copublish.mechanisms.shared.tuning import Work
+from copublish.mechanisms.shared.tuning import PaddedRecords, Work
 from copublish.mechanisms.specialization.cut import max_candidates
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 
 
-def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
-    """What a secure run that ends with this cut has to do."""
+def work_of(agreement: Agreement, cut: Generalization, n_records: int, records_of_products: PaddedRecords) -> Work:
+    """The work of a secure run that ends with this cut.
+
+    Args:
+        agreement: What is run.
+        cut: The released generalization.
+        n_records: Number of records.
+        records_of_products: How the engine pads products.
+    """
     plan, n_classes = SpecializationPlan.of(agreement), len(agreement.required_class.values)
     sizes = {name: len(attribute.values) for name, attribute in cut.attributes.items()}
     n_cells = prod(sizes.values()) * n_classes
@@ -44,7 +50,7 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
     packing = Packing.densest(row, n_records, leaf_noise.bits)
     shards = agreement.engine.agreed_shards
     per_shard = -(-n_records // shards)
-    records = shards * _padded_records(per_shard, rows * packing.elements) / 1e6
+    records = shards * records_of_products(per_shard, rows * packing.elements) / 1e6
     return replace(
         own,
         products=1.0,
@@ -95,13 +101,6 @@ def _own_halves(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) 
         (prod(sizes.values()) // across * (1 if class_across else n_classes), frozenset(agreement.party_names[:1])),
         (across * (n_classes if class_across else 1), frozenset(last)),
     )
-
-
-def _padded_records(n_records: int, n_cells: int) -> int:
-    """How many records all products have together, with those that pad them."""
-    step = most_records(n_cells)
-    whole, rest = divmod(n_records, step)
-    return whole * padded_records(step) + (padded_records(rest) if rest else 0)
 
 
 def _samples(wanted: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from copublish.agreement.model import Agreement
 from copublish.kernel.noise.geometric import laplace_quantile
-from copublish.mechanisms.shared.tuning import Column, Setting, Tuning, Work, spell
+from copublish.mechanisms.shared.tuning import Column, PaddedRecords, Setting, Tuning, Work, spell
 from copublish.mechanisms.specialization.costs import work_of
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.settings import SpecializationSettings
@@ -98,11 +98,13 @@ class SpecializationTuning(Tuning):
             f"selection_share = {trial['selection_share']}"
         )
 
-    def work(self, agreement: Agreement, release: Publication, n_records: int) -> Work:
-        """What a secure run that ends with this cut has to do."""
+    def work(
+        self, agreement: Agreement, release: Publication, n_records: int, records_of_products: PaddedRecords
+    ) -> Work:
+        """The work of a secure run that ends with this cut."""
         if release.generalization is None:
             raise ValueError("a release of specialization has a cut")
-        return work_of(agreement, release.generalization, n_records)
+        return work_of(agreement, release.generalization, n_records, records_of_products)
 
 
 def _setting(epsilon: str, specializations: int, score: str, share: Decimal) -> Setting:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
+from copublish.engines.spu.products import records_of_products
 from copublish.mechanisms.registry import mechanism_of
 from copublish.mechanisms.shared.tuning import Setting, spell
 from copublish.progress import Progress, no_progress
@@ -231,7 +232,7 @@ class _Trials:
         if self.tuning is None or chosen.release is None:
             return unknown_cost(self.agreement)
         agreement = chosen.setting.apply(self.agreement)
-        return predict(self.agreement, self.tuning.work(agreement, chosen.release, n_records))
+        return predict(self.agreement, self.tuning.work(agreement, chosen.release, n_records, records_of_products))
 
 
 def _agreed(agreement: Agreement) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from copublish.agreement.model import Agreement
+from copublish.engines.spu.products import records_of_products
 from copublish.files.home import home_folder, make_private_folder
 from copublish.files.regular import read_regular
 from copublish.mechanisms.registry import mechanism_of
@@ -67,7 +68,8 @@ def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_
     generator = np.random.default_rng(0)
     table = made_up_table(agreement, RECORDS, generator)
     fragments = as_fragments(agreement, table, generator, with_numbers=agreement.mechanism.reads_numbers)
-    work = tuning.work(agreement, simulate_fragments(agreement, fragments), agreement.records.expected)
+    release, expected = simulate_fragments(agreement, fragments), agreement.records.expected
+    work = tuning.work(agreement, release, expected, records_of_products)
     link = Surroundings(round_trip_seconds=round_trip_seconds, bytes_per_second=bytes_per_second)
     found = predict(agreement, work, link)
     if found["seconds"] is None:
@@ -91,7 +93,7 @@ def run_cost(agreement: Agreement, release: Release | None, n_records: int) -> d
     tuning = mechanism_of(agreement).tuning
     if agreement.engine.name != "spu" or tuning is None or release is None:
         return unknown_cost(agreement)
-    work = tuning.work(agreement, release, n_records)
+    work = tuning.work(agreement, release, n_records, records_of_products)
     return {**predict(agreement, work), "round_trips": dot(measured_coefficients().round_trips, work)}
 
 

@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from copublish.agreement.domain import describe_domain
 from copublish.agreement.loading import agreement_from_mapping
-from copublish.engines.spu.products import PRODUCT_ROWS, SPARE_RECORDS, most_records, padded_records
+from copublish.engines.spu.products import (
+    PRODUCT_ROWS,
+    SPARE_RECORDS,
+    most_records,
+    padded_records,
+    records_of_products,
+)
 from copublish.kernel.programs.packing import Packing
 from copublish.mechanisms.shared.generalization import (
     Generalization,
@@ -19,7 +26,8 @@ from copublish.mechanisms.shared.generalization import (
     GeneralizedValue,
 )
 from copublish.mechanisms.shared.tuning import Work
-from copublish.mechanisms.specialization.costs import _own_halves, _padded_records, _spread_halves, work_of
+from copublish.mechanisms.specialization import costs
+from copublish.mechanisms.specialization.costs import _own_halves, _spread_halves
 from copublish.tools.planning import costs
 from copublish.tools.planning.costs import (
     MIB,
@@ -36,6 +44,9 @@ from secure_runs import SCALING_AGREEMENT
 from support import repartition, small_mapping
 
 SCALING = agreement_from_mapping(SCALING_AGREEMENT)
+
+
+work_of = partial(costs.work_of, records_of_products=records_of_products)
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +114,7 @@ def test_biased_bits_are_those_of_all_noise():
 def test_records_are_padded_as_the_engine_pads_them(n, elements):
     step = most_records(2 * Packing(elements).elements)
     chunks = [min(step, n - start) for start in range(0, n, step)]
-    assert _padded_records(n, 2 * elements) == sum(padded_records(chunk) for chunk in chunks)
+    assert records_of_products(n, 2 * elements) == sum(padded_records(chunk) for chunk in chunks)
     assert PRODUCT_ROWS[0] <= step + SPARE_RECORDS <= PRODUCT_ROWS[-1]
 
 
