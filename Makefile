@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 help:
 	@echo "make demo        set up, run a two-party release on made-up data and show it"
 	@echo "make test        set up, then lint, types and tests"
-	@echo "make check       ruff and mypy alone"
+	@echo "make check       ruff, import contracts and mypy"
 	@echo "make quick       mypy and the unit tests that are not marked slow: less than a minute"
 	@echo "make fuzz        search at random for examples that fail, ten times as many as in a test run. Options:"
 	@echo "                   FUZZ=tests/unit/agreement        the tests of a folder or a file"
@@ -45,6 +45,7 @@ demo: $(SECURE)
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/mypy
 
 # Files are handed out in the order of `testpaths`. More processes than cores, since many tests wait.

@@ -187,7 +187,7 @@ def measure_run(case: Case) -> Measured:
     """Release once, every party in a process of its own."""
     agreement = agreement_of(case)
     with tempfile.TemporaryDirectory() as name:
-        data, sent = write_parts(Path(name), agreement, case.records, records_of_products), {}
+        data, sent = write_parts(Path(name), agreement, case.records), {}
         start, used = time.perf_counter(), children_seconds()
         release = simulate_in_processes(
             agreement,
@@ -214,10 +214,9 @@ def round_trips(case: Case) -> tuple[Work, float]:
     content = agreement.model_dump(mode="json", exclude_none=True, by_alias=True)
     content["records"] = {"identifier": IDENTIFIER, "expected": 100_000}
     parts = [
-        pd.concat(found)
-        for found in zip(*(part.values() for part in chunks(agreement, case.records, records_of_products)), strict=True)
+        pd.concat(found) for found in zip(*(part.values() for part in chunks(agreement, case.records)), strict=True)
     ]
-    people = np.arange(case.records, records_of_products).astype(str)
+    people = np.arange(case.records).astype(str)
     frames = {p: part.assign(**{IDENTIFIER: people}) for p, part in zip(agreement.parties, parts, strict=True)}
     found = measure_release("wide-area", cp.agreement_from_mapping(content), frames, WideArea(0.010, 1e9))
     return work_of(agreement, cut_of(found.release), case.records, records_of_products), found.total.rounds

@@ -82,11 +82,11 @@ def test_every_unit_test_is_named_after_a_module_of_the_folder_that_it_mirrors()
 
 def test_a_test_file_of_another_name_or_folder_is_noticed() -> None:
     source = ROOT / "src" / "copublish"
-    assert has_a_module(Path("privacy/test_ledger_file.py"), source)
-    assert has_a_module(Path("privacy/test_prices_of_exchange.py"), source)
-    assert not has_a_module(Path("privacy/test_pricesof.py"), source)
-    assert not has_a_module(Path("cli/test_prices.py"), source)
-    assert not has_a_module(Path("nowhere/test_prices.py"), source)
+    assert has_a_module(Path("kernel/ledger/test_ledger_file.py"), source)
+    assert has_a_module(Path("kernel/ledger/test_budget_of_exchange.py"), source)
+    assert not has_a_module(Path("kernel/ledger/test_budgetof.py"), source)
+    assert not has_a_module(Path("cli/test_budget.py"), source)
+    assert not has_a_module(Path("nowhere/test_budget.py"), source)
 
 
 def test_contributing_lists_every_module_of_test_support() -> None:

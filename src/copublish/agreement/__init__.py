@@ -1,1 +1,4 @@
-"""The agreement: public configuration that all parties fix before any data is touched."""
+"""What all parties sign: schema, domains, budget, parties, and the table of messages between them.
+
+May hold: public configuration. It knows no mechanism by name, no row and no secret.
+"""

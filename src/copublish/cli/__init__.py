@@ -1,6 +1,6 @@
-"""The command line. One file per command; this one gathers them and turns errors into exit codes.
+"""The commands: they parse what a person types and print what that person reads.
 
-Other distributions add commands of their own (`plug_ins.py`), which are loaded when the command line runs.
+May hold: paths and options, and what other rooms return for display.
 """
 
 from __future__ import annotations

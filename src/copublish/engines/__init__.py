@@ -1,1 +1,4 @@
-"""Secret values and the engines that compute on them. Values come out through `reveal.py` alone."""
+"""Engines that compute on secrets: the ideal engine, masked sums, SPU; and the ways to compare people.
+
+May hold: shares of secrets. What is opened goes through the gate of the kernel.
+"""

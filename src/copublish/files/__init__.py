@@ -1,1 +1,4 @@
-"""Where things lie on this machine's disk. Paths alone, no data."""
+"""Locks, private scratch folders and the exchange of files on one machine.
+
+May hold: paths and bytes. It knows no agreement, no data and no network.
+"""

@@ -1,1 +1,5 @@
-"""All that protects people, short of engines, mechanisms and the reading of rows."""
+"""What protects people: noise, accounting, ledger, certificate, secrets and their gate, and the main path.
+
+May hold: secret values, which come out through the gate, and one party's encoded rows. It opens no socket and reads no
+data file; `docs/kernel.md` says in which order to review it.
+"""

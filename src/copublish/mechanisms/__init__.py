@@ -1,1 +1,4 @@
-"""Algorithms that turn fragments into a release. Each reads like its paper and runs on every engine."""
+"""One folder for each mechanism: its settings, plan, run, result and report.
+
+May hold: in files named `run`, rows and secrets, but no way to open them except the gate; elsewhere released values.
+"""

@@ -1,1 +1,4 @@
-"""A party on the network: its identity, the one port it opens, meeting the others, messages, and a whole run."""
+"""One organization's process: its keys and approvals, its network, a run and its status, all parties on one machine.
+
+May hold: this party's keys, connections and rows on their way into a run.
+"""

@@ -1,1 +1,4 @@
-"""One release: preflight, alignment, the main path, and the folder that it ends in."""
+"""A published folder: writing, evidence, verifying, report and metadata.
+
+May hold: released values, and public configuration.
+"""

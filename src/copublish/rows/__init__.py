@@ -1,1 +1,4 @@
-"""One party's own rows: reading, checking, encoding and counting them. Nothing here leaves the party."""
+"""One party's own data: files, data frames and databases, read, checked, encoded and counted.
+
+May hold: private rows of this party. Nothing here leaves the party.
+"""

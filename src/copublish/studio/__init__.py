@@ -1,6 +1,4 @@
-"""A page on this machine to draft, plan, approve, run and read: `copublish studio`.
+"""The page of `copublish studio`: forms and views for one person on this machine.
 
-The page shows what files say and does what the public names of `copublish` do; nothing exists twice. This package
-imports those names and its own modules alone. It serves one person on one machine: loopback, a one-time address, no
-account. `guard.py` has what is refused before any page is made, `places/` one module for each place.
+May hold: what the public names of `copublish` return. It imports nothing else.
 """

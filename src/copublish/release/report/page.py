@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -26,7 +26,16 @@ from copublish.release.metadata.nist import nist_claims
 from copublish.release.report import glance as figures
 from copublish.release.report.glance import Card, adds_up_in_rho, belief_bound, budget_shares, cards
 from copublish.release.verify import refuse_wrong_signatures
-from copublish.tools.evaluation.scorecard import Evaluation
+
+
+@runtime_checkable
+class Scored(Protocol):
+    """Scores of a release, which `evaluate` makes."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Them as plain JSON values."""
+        ...
+
 
 KINDS = (
     {"class": "select", "words": "choices"},
@@ -115,7 +124,7 @@ class Report:
         return f'<iframe srcdoc="{escape(self.html)}" sandbox width="100%" height="700"></iframe>'
 
 
-def report(release: Release, evaluation: Evaluation | Mapping[str, Any] | None = None) -> Report:
+def report(release: Release, evaluation: Scored | Mapping[str, Any] | None = None) -> Report:
     """A report on a release for privacy officers and analysts: shows itself in a notebook, `.write()` makes a file.
 
     Args:
@@ -129,7 +138,7 @@ def report(release: Release, evaluation: Evaluation | Mapping[str, Any] | None =
     return Report(release.certificate.release, report_page(release, evaluation))
 
 
-def report_page(release: Release, scores: Evaluation | Mapping[str, Any] | None = None) -> str:
+def report_page(release: Release, scores: Scored | Mapping[str, Any] | None = None) -> str:
     """The report as HTML; the same release gives the same page.
 
     Args:
@@ -145,7 +154,7 @@ def report_page(release: Release, scores: Evaluation | Mapping[str, Any] | None 
         Without scores the page is post-processing of the release: it costs nothing and may be published with it.
     """
     refuse_wrong_signatures(release)
-    given = scores.to_dict() if isinstance(scores, Evaluation) else scores
+    given = scores.to_dict() if isinstance(scores, Scored) else scores
     if given is not None:
         _check_scores(given, release)
     environment = Environment(

@@ -26,7 +26,7 @@ from copublish.mechanisms.shared.generalization import (
     GeneralizedValue,
 )
 from copublish.mechanisms.shared.tuning import Work
-from copublish.mechanisms.specialization import costs
+from copublish.mechanisms.specialization import costs as specialization_costs
 from copublish.mechanisms.specialization.costs import _own_halves, _spread_halves
 from copublish.tools.planning import costs
 from copublish.tools.planning.costs import (
@@ -46,7 +46,7 @@ from support import repartition, small_mapping
 SCALING = agreement_from_mapping(SCALING_AGREEMENT)
 
 
-work_of = partial(costs.work_of, records_of_products=records_of_products)
+work_of = partial(specialization_costs.work_of, records_of_products=records_of_products)
 
 
 @pytest.fixture(autouse=True)
