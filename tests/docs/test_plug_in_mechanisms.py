@@ -31,7 +31,7 @@ FACTS = """
 import json, sys
 import copublish as cp
 from copublish.mechanisms.registry import load_plug_ins
-from copublish.release.preflight import facts_of
+from copublish.release.prepare import facts_of
 from support import small_mapping
 mechanism = json.loads(sys.argv[1])
 agreement = cp.agreement_from_mapping(small_mapping(**({"mechanism": mechanism} if mechanism else {})))

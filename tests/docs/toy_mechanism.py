@@ -18,7 +18,7 @@ from copublish.agreement.settings import MechanismSettings, Need, Partition
 from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, Influence, Measure, Place, Select
 from copublish.kernel.certificate.build import Method
 from copublish.kernel.programs.packing import in_agreed_order
-from copublish.kernel.secrets.engine import ProgramEngine, engine_as
+from copublish.kernel.secrets.computer import ProgramComputer, computer_as
 from copublish.mechanisms.base import Contents, Details, Mechanism, Plan
 from copublish.mechanisms.registry import register
 from copublish.mechanisms.shared.post_processing import consistent_counts
@@ -84,19 +84,19 @@ class LargestGroupPlan(Plan["LargestGroupResult"]):
             post_processing="Projection on non-negative counts with the same total.",
         )
 
-    def run(self, table, engine, gate, progress):
-        return run_largest_group(self, table, engine, gate, progress)
+    def run(self, table, computer, gate, progress):
+        return run_largest_group(self, table, computer, gate, progress)
 
 
 # run.py: rows and secrets, and nobody else's.
 
 
-def run_largest_group(plan, table, engine, gate, progress):
+def run_largest_group(plan, table, computer, gate, progress):
     groups, classes = Axis.of(plan.groups), Axis.of(plan.agreement.class_domain)
-    computing = engine_as(ProgramEngine, engine)
+    computing = computer_as(ProgramComputer, computer)
 
     progress("largest group", 0, 1)
-    counted = table.count_jointly([groups], engine, noise_bits=None)
+    counted = table.count_jointly([groups], computer, noise_bits=None)
     secret_sizes = computing.compute(
         in_agreed_order, counted.secret, place_of_cell=counted.place_of_cell(), shape=(groups.n_cells,)
     )
@@ -106,7 +106,7 @@ def run_largest_group(plan, table, engine, gate, progress):
     progress("counts", 0, 1)
     disclosure = plan.counts()
     inside = Axis(groups.column, (np.arange(groups.n_cells) != largest).astype(np.int64), 2)
-    secret_counts = table.count_jointly([inside, classes], engine, noise_bits=disclosure.noise.bits)
+    secret_counts = table.count_jointly([inside, classes], computer, noise_bits=disclosure.noise.bits)
     # Opens the count of every class inside and outside that group plus noise, to all parties; covered by the rest.
     noisy = gate.reveal_measurement(secret_counts, disclosure)
     progress("counts", 1, 1)
