@@ -45,6 +45,9 @@ def plan(
             help="Predict with this classifier; may be repeated. Default: tree, logistic regression, boosting."
         ),
     ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="What is predicted where the agreement has no class. Default: the last column.")
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="End with exit code 4 if any value of --like is not as agreed.")
     ] = False,
@@ -90,6 +93,7 @@ def plan(
             tried=tried,
             runs=runs,
             classifiers=[chosen.value for chosen in classifier] if classifier else RANKED_CLASSIFIERS,
+            target=target,
             strict=strict,
             progress=progress,
         )

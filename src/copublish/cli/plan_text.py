@@ -49,12 +49,19 @@ def _print_data(result: Mapping[str, Any], console: Console) -> None:
     console.print()
 
 
+def _without_class(result: Mapping[str, Any]) -> list[str]:
+    if result["target_is_class"]:
+        return []
+    return [f"The agreement has no class: '{result['target']}' stands in for one. --target names another column."]
+
+
 def _print_side_by_side(result: Mapping[str, Any], console: Console) -> None:
     from copublish.tools.planning.curves import rows_at_agreed_epsilon
 
     rows, epsilon = rows_at_agreed_epsilon(result), result["agreed"]["epsilon"]
     share = result["largest_class"]["accuracy"]
     notes = [
+        *_without_class(result),
         f"Always saying the largest class: area 0.500, accuracy {share:.3f}.",
         f"Class tables alone, the trivial baseline: {result['baseline_is']}.",
     ]

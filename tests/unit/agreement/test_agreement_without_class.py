@@ -14,7 +14,7 @@ from copublish.agreement.columns import PublicColumns
 from copublish.agreement.settings import MechanismSettings, known_settings
 from copublish.errors import AgreementError
 from copublish.mechanisms.idp_ir import IdpIr
-from support import repartition, small_mapping
+from support import repartition, small_mapping, with_first_values
 
 NO_PROMISE = "idp-ir does not protect cluster membership; this is not differential privacy"
 
@@ -157,13 +157,15 @@ def test_gains_about_a_named_column_need_no_class(name):
     assert cp.agreement_from_mapping(mapping_without_class(name, budget=budget)).budget_label == "region"
 
 
-def test_hpdp_without_numbers_and_without_a_class_is_refused_and_with_one_of_them_not():
+def test_hpdp_without_numbers_two_values_and_a_class_is_refused_and_with_one_of_them_not():
     mapping = mapping_without_class("hpdp")
     numbers = {"age": mapping["attributes"].pop("age"), "income": mapping["attributes"].pop("income")}
     (problem,) = problems_of(mapping)
     assert problem.startswith("attributes: without a [class] an hpdp release is about numbers")
     cp.agreement_from_mapping({**mapping, "class": {"name": "default", "values": ["no", "yes"]}})
     cp.agreement_from_mapping({**mapping, "attributes": {**mapping["attributes"], **numbers}})
+    two = with_first_values({"sex": {"kind": "categorical", "values": ["f", "m"]}})
+    cp.agreement_from_mapping({**mapping, "attributes": {**mapping["attributes"], **two}})
 
 
 def test_in_idp_ir_an_owner_may_publish_the_class_alone_and_epsilon_is_divided_by_columns_that_there_are():

@@ -33,12 +33,14 @@ def protected(agreement: Agreement) -> list[str]:
     epsilon = show_exact(agreement.epsilon)
     if agreement.delta:
         epsilon += f", delta {show_bound(agreement.delta)}"
+    has_class = agreement.class_ is not None
     if agreement.privacy.neighbors == "add-remove":
         return [
             f"Whether any one person is in the data at all, with all their cells at every party (epsilon {epsilon}).",
-            "Every attribute and the class of every person.",
+            f"Every attribute {'and the class ' if has_class else ''}of every person.",
         ]
-    return [f"Every value of any one person, the class included, with all their cells (epsilon {epsilon})."]
+    included = ", the class included" if has_class else ""
+    return [f"Every value of any one person{included}, with all their cells (epsilon {epsilon})."]
 
 
 def not_protected(agreement: Agreement) -> list[str]:
@@ -114,8 +116,9 @@ def _encoding(agreement: Agreement) -> list[str]:
             "A category that is not listed, or missing without a category for it, is the value that the agreement "
             "names."
         )
-    null = "is the first listed one" if agreement.publishes_each_record else "makes the record count nowhere"
-    found.append(f"A class that is not listed, or missing, {null}.")
+    if agreement.class_ is not None:
+        null = "is the first listed one" if agreement.publishes_each_record else "makes the record count nowhere"
+        found.append(f"A class that is not listed, or missing, {null}.")
     if agreement.records.identifier is not None and agreement.records.alignment == "identifier":
         found.append(
             "Of several rows of one identifier one is taken, the smallest in codes; rows without one are left out."

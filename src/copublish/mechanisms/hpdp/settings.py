@@ -86,10 +86,12 @@ class HpdpSettings(MechanismSettings):
             else:
                 size += 1 if domain.size == 2 else domain.size
         yield from constant_columns(agreement)
-        if not cells and agreement.class_ is None:
+        is_about_numbers = bool(cells) or any(domain.size == 2 for domain in agreement.columns.values())
+        if agreement.class_ is None and not is_about_numbers:
             yield (
                 "attributes: without a [class] an hpdp release is about numbers and how they go together, and none of "
-                "these columns is one. Add a column of numbers or a class, or take the mechanism 'marginals'"
+                "these columns has numbers or two values, which are like 0 and 1. Add one or a class, or take the "
+                "mechanism 'marginals'"
             )
         classes = 0 if agreement.class_ is None else agreement.class_domain.size
         sums = size * (size + 1) // 2 + cells * (1 + (1 if classes == 2 else classes))

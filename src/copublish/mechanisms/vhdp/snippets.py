@@ -1,9 +1,10 @@
-"""Ten lines of Python and of R that invert the noise of the class, filled in for one release."""
+"""Lines of Python and of R that invert the noise of one column, filled in for one release."""
 
 from __future__ import annotations
 
-from copublish.agreement.domain import CategoricalDomain
+from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.mechanisms.base import Publication
+from copublish.mechanisms.shared.arrow import decimals_of
 from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
 from copublish.mechanisms.vhdp.words import details_of
 
@@ -20,6 +21,35 @@ within = 1.96 * (noise / len(records)) ** 0.5 / (kept - other)  # the truth is t
 print(pd.DataFrame({{"share": share, "within": within}}))
 """
 
+PYTHON_NUMBER = """\
+import math
+import pandas as pd
+
+x = pd.read_csv("records.csv")[{column}]  # in the release folder
+low, high, step, scale, kept = {low}, {high}, {step}, {scale}, {kept}  # kept: whether one is missing is told truly
+p, there, x = math.exp(-step / scale), x.notna(), x.fillna(low) - low
+beyond = step * p / (1 - p)  # what is clipped at a bound has so much more noise, on average
+x = x + beyond * (there & (x > high - low - step / 4)) - beyond * (there & (x < step / 4))
+present = (there - (1 - kept)) / (2 * kept - 1)
+first = (x - (1 - kept) * (1 - present) * step * (round((high - low) / step) // 2)) / kept
+mean = first.sum() / present.sum()  # unbiased, but for the ratio
+within = 1.96 * (first - mean * present).std() * len(x) ** 0.5 / present.sum()  # as if people were sampled, too
+print("mean", low + mean, "±", within)
+"""
+
+R_NUMBER = """\
+x <- read.csv("records.csv", check.names = FALSE)[[{column}]]
+low <- {low}; high <- {high}; step <- {step}; scale <- {scale}; kept <- {kept}  # the report says what these are
+p <- exp(-step / scale); there <- !is.na(x); x <- ifelse(there, x - low, 0)
+beyond <- step * p / (1 - p)  # what is clipped at a bound has so much more noise, on average
+x <- x + beyond * (there & x > high - low - step / 4) - beyond * (there & x < step / 4)
+present <- (there - (1 - kept)) / (2 * kept - 1)
+first <- (x - (1 - kept) * (1 - present) * step * (round((high - low) / step) %/% 2)) / kept
+mean <- sum(first) / sum(present)
+within <- 1.96 * sd(first - mean * present) * sqrt(length(x)) / sum(present)  # as if people were sampled, too
+print(data.frame(mean = low + mean, within = within))
+"""
+
 R = """\
 records <- read.csv("records.csv", check.names = FALSE, colClasses = "character", na.strings = character())
 values <- c({values}); kept <- {kept}  # a value is published as it is with this probability
@@ -33,10 +63,29 @@ print(data.frame(value = values, share = share, within = within))
 
 
 def snippets(publication: Publication) -> Snippets:
-    """The lines about the class."""
-    details = details_of(publication)
-    name, column = list(details.columns.items())[-1]
-    domain = details.public_columns.domains[name]
-    values = domain.values if isinstance(domain, CategoricalDomain) else column.cells
-    filled = {"column": quoted(name), "values": ", ".join(map(quoted, values)), "kept": column.noise.kept}
+    """The lines about the last category, which is the class if there is one; without categories about a number."""
+    domains = details_of(publication).public_columns.domains
+    categories = [domain for domain in domains.values() if isinstance(domain, CategoricalDomain)]
+    if categories:
+        return _of_category(publication, categories[-1])
+    return _of_number(publication, next(iter(domains.values())))
+
+
+def _of_category(publication: Publication, domain: CategoricalDomain) -> Snippets:
+    kept = details_of(publication).columns[domain.name].noise.kept
+    filled = {"column": quoted(domain.name), "values": ", ".join(map(quoted, domain.values)), "kept": kept}
     return Snippets(with_copublish(publication), PYTHON.format(**filled), R.format(**filled))
+
+
+def _of_number(publication: Publication, domain: Domain) -> Snippets:
+    noise = details_of(publication).columns[domain.name].noise
+    lower, upper = (domain.lower, domain.upper) if isinstance(domain, NumericalDomain) else (0, 0)
+    filled = {
+        "column": quoted(domain.name),
+        "low": f"{float(lower):g}",
+        "high": f"{float(upper):g}",
+        "step": f"{10.0 ** -decimals_of(publication.records.column(domain.name)):g}",
+        "scale": f"{noise.scale_in_own_unit or 0.0:.8g}",
+        "kept": f"{1 if noise.missing_or_not_kept is None else noise.missing_or_not_kept:.8g}",
+    }
+    return Snippets(with_copublish(publication), PYTHON_NUMBER.format(**filled), R_NUMBER.format(**filled))

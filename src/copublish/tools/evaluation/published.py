@@ -166,7 +166,7 @@ def check_target(release: Publication, target: str | None) -> str | None:
             f"'{target}' is an attribute of this release, not its class: the release was made to predict "
             f"'{class_name}', and its splits were chosen for that. Use --target {class_name}."
         )
-    if not release.mechanism.predicts_any_column:
+    if class_name is not None and not release.mechanism.predicts_any_column:
         raise EvaluationError(
             f"'{target}' is an attribute of this release, not its class: its records were drawn for each "
             f"'{class_name}'. Use --target {class_name}."
