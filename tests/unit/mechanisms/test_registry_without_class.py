@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +54,12 @@ def check_stored(release: cp.Release, folder: Path, columns: list[str]) -> cp.Re
     stored = cp.load_release(folder)
     assert stored.to_pandas().columns.tolist() == columns == list(stored.details.public_columns.domains)
     assert stored.details.to_json().get("has_class", True) == (stored.details.public_columns.class_name is not None)
-    assert "None" not in report_page(stored).replace("None: not differentially private", "")
+    assert not re.search(r"\bNone\b(?!:)", report_page(stored))  # "None: no finite epsilon holds" is a sentence
     assert list(stored.mechanism.show(stored, 5)) and "None" not in stored.files()["README.md"].decode()
     return stored
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "partition"), [(name, partition) for name in OPTIONAL for partition in partitions_of(name)]
 )
@@ -107,6 +109,7 @@ def test_marginals_measures_single_columns_first_and_with_a_class_every_column_w
     assert len(pairs) == 6  # every two of four columns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_COLUMNS)
 def test_ten_owners_hold_one_attribute_of_adult_each_and_the_last_one_only_the_class(name, tmp_path):
     agreement = ten_owners_of_adult(name)

@@ -137,7 +137,7 @@ def test_without_noise_numbers_keep_their_cells_and_go_together_as_the_data_do()
     shares = [frame["group"].value_counts(normalize=True).sort_index() for frame in (table, records)]
     assert np.abs(shares[0] - shares[1]).max() < 0.01
     means = [frame.groupby("group")["first"].mean() for frame in (table, records)]
-    assert means[1]["high"] - means[1]["low"] > 0.5 * (means[0]["high"] - means[0]["low"])  # a factor for each
+    assert means[1]["high"] - means[1]["low"] > 0.4 * (means[0]["high"] - means[0]["low"])  # a factor for each
 
 
 def test_a_release_says_that_it_has_no_class_and_nothing_about_one():
