@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engines.spu.requests import Call, OwnedMatrix, Run
+from copublish.engines.spu.requests import Call, ComputeSteps, OwnedMatrix
 from copublish.kernel.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
 from copublish.kernel.programs.noise import handicaps, noisy_argmax
 from divisions import EXPECTED, adult, agreement_for
@@ -48,7 +48,7 @@ PHASES = {
 
 def phase_of(request: object) -> str:
     """Return the phase of a release that a request belongs to."""
-    if not isinstance(request, Run):
+    if not isinstance(request, ComputeSteps):
         return kind_of(request)
     if any(isinstance(step, OwnedMatrix) for step in request.steps):
         return "products"

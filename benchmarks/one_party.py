@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from copublish.agreement.model import Agreement
-from copublish.engines.spu.requests import CONNECT, Call, Gather, Intersect, OwnedMatrix, Run, ShareOf
+from copublish.engines.spu.requests import CONNECT, Call, ComputeSteps, Gather, Intersect, OwnedMatrix, ShareOf
 from copublish.kernel.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
 from copublish.kernel.programs.noise import handicaps, noisy_argmax
 from copublish.kernel.programs.packing import add_drawn_noise, laplace
@@ -115,7 +115,7 @@ PHASES = {
 
 def phase_of(request: object) -> str:
     """Return what a request is for."""
-    if isinstance(request, Run):
+    if isinstance(request, ComputeSteps):
         if any(isinstance(step, OwnedMatrix | ShareOf) for step in request.steps):
             return "products"
         programs = {step.program for step in request.steps if isinstance(step, Call)}

@@ -23,7 +23,7 @@ import pandas as pd
 import copublish as cp
 from copublish.engines.spu.compiling import text_of
 from copublish.engines.spu.engine import SpuEngine
-from copublish.engines.spu.requests import CONNECT, Call, FirstUses, Gather, Intersect, Kept, OwnedMatrix, Run
+from copublish.engines.spu.requests import CONNECT, Call, ComputeSteps, FirstUses, Gather, Intersect, Kept, OwnedMatrix
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.party.local import processes
 from copublish.progress import no_progress
@@ -99,12 +99,12 @@ def kind_of(request: object) -> str:
     """What a request is for."""
     if request == CONNECT:
         return "start-up"
-    if isinstance(request, Run):
+    if isinstance(request, ComputeSteps):
         return "openings" if request.opens else "products"
     return "exchanges"
 
 
-def program_of(request: Run) -> str:
+def program_of(request: ComputeSteps) -> str:
     """Return what a compiled program has to depend on: its steps and the shapes of its inputs, and no names."""
     shapes = [step for step in request.steps if not isinstance(step, Call | Kept)]
     shapes += [step.shape for step in request.steps if isinstance(step, Kept)]
@@ -158,7 +158,7 @@ def summary(
     calls = {kind: (len(taken), sum(taken)) for kind, taken in by_kind.items()}
     sent = sum(sum(record.sent) for record in found.values()) / MIB
     cpu = sum(sum(record.cpu_seconds.values()) for record in found.values())
-    programs = {program_of(request) for request in first.requests if isinstance(request, Run)}
+    programs = {program_of(request) for request in first.requests if isinstance(request, ComputeSteps)}
     return whole(Measured(name, n, seconds, cpu, sent, peaks, calls, len(programs)))
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import copublish as cp
 from copublish.engines.spu.parallel_sessions import Workers
-from copublish.engines.spu.requests import OwnedMatrix, Run
+from copublish.engines.spu.requests import ComputeSteps, OwnedMatrix
 from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress
 from measuring import Measuring, Row, run
@@ -47,7 +47,7 @@ class ShardRecord:
 
     def asked(self, request: object, seconds: float, bytes_sent: int) -> None:
         """Note when a product began and ended."""
-        if isinstance(request, Run) and any(isinstance(step, OwnedMatrix) for step in request.steps):
+        if isinstance(request, ComputeSteps) and any(isinstance(step, OwnedMatrix) for step in request.steps):
             now = time.monotonic()
             self.first, self.last = min(self.first, now - seconds), max(self.last, now)
             self.products += 1

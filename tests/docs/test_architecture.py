@@ -130,6 +130,23 @@ def test_a_planted_import_breaks_its_contract(tmp_path: Path) -> None:
     assert [name for name in contracts() if f"{name} BROKEN" not in words] == []
 
 
+def classes_defined_twice(folder: Path) -> dict[str, list[str]]:
+    """Names of classes that several definitions below a folder have, with the modules."""
+    defined: dict[str, list[str]] = {}
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                defined.setdefault(node.name, []).append(path.relative_to(folder).as_posix())
+    return {name: modules for name, modules in defined.items() if len(modules) > 1}
+
+
+def test_no_class_name_is_defined_twice(tmp_path: Path) -> None:
+    assert classes_defined_twice(SOURCE) == {}
+    (tmp_path / "a.py").write_text("class Cost: ...\nclass Price: ...\n")
+    (tmp_path / "b.py").write_text("def f():\n    class Cost: ...\n")
+    assert classes_defined_twice(tmp_path) == {"Cost": ["a.py", "b.py"]}
+
+
 def test_there_is_no_module_outside_the_rooms() -> None:
     packages = {layer(path) for path in MODULES if path.parent != SOURCE}
     assert packages == set(ROOMS)

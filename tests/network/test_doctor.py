@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import copublish as cp
 from copublish.cli import app
 from copublish.party import doctor as doctors
-from copublish.party.doctor import Doctor, Finding
+from copublish.party.doctor import Diagnosis, Doctor
 from copublish.party.network.port import Port
 from copublish.party.network.proxy import Proxy
 from copublish.party.network.relay import Limits
@@ -31,7 +31,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr(doctors, "LINGER_SECONDS", 0)
 
 
-def look(circle: Circle, party: str, **settings: object) -> dict[str, Finding]:
+def look(circle: Circle, party: str, **settings: object) -> dict[str, Diagnosis]:
     folder = circle.identities[party].key_file.parent
     settings = {"wait_seconds": 0.1, **settings}
     return {finding.what: finding for finding in Doctor(circle.agreement, party, folder, **settings).look()}
@@ -118,7 +118,7 @@ def test_clocks_are_compared(circle):
 def test_a_port_that_cannot_be_opened_is_told_from_that_of_ones_own_run(circle):
     folder, (host, port) = circle.identities["p0"].key_file.parent, circle.agreement.parties["p0"].address
 
-    def own_port(**settings: object) -> Finding:
+    def own_port(**settings: object) -> Diagnosis:
         findings = Doctor(circle.agreement, "p0", folder, **settings).look()
         return next(finding for finding in findings if finding.what == "own port")
 
@@ -134,7 +134,7 @@ def test_a_port_that_cannot_be_opened_is_told_from_that_of_ones_own_run(circle):
         assert (found.ok, "Address already in use" in found.found) == (False, True)
         assert own_port(listen=(host, free_port())).ok is True
     ours = circle.port("p0")
-    assert own_port() == Finding("own port", True, "your own run listens there; the others ask it instead")
+    assert own_port() == Diagnosis("own port", True, "your own run listens there; the others ask it instead")
     ours.close()
     assert own_port().ok is True
     circle.port("p2")

@@ -20,7 +20,7 @@ import pytest
 
 from copublish.engines.spu import compiling
 from copublish.engines.spu.compiling import Compiler
-from copublish.engines.spu.requests import Call, Ranged, Run, Shared
+from copublish.engines.spu.requests import Call, ComputeSteps, Ranged, Shared
 from copublish.kernel.programs.packing import Packing
 from support.waiting import SECONDS, wait_until
 
@@ -54,7 +54,7 @@ def compiled(spu_parts, tmp_path, monkeypatch):
     """Compile in a process that is new to it; return the program's code and how often the compiler was asked."""
     frontend, library = spu_parts
 
-    def compile_(request: Run, folder: Path | None = tmp_path / "a" / "programs") -> tuple[bytes, int]:
+    def compile_(request: ComputeSteps, folder: Path | None = tmp_path / "a" / "programs") -> tuple[bytes, int]:
         counting = Counting(frontend)
         monkeypatch.setattr(compiling, "load_frontend", lambda: counting)
         compiler = Compiler(library, 2, folder)
@@ -64,7 +64,7 @@ def compiled(spu_parts, tmp_path, monkeypatch):
     return compile_
 
 
-REQUEST = Run((Ranged(np.zeros(3, np.int64), 5),))
+REQUEST = ComputeSteps((Ranged(np.zeros(3, np.int64), 5),))
 
 
 def test_a_program_is_compiled_once_and_found_by_the_next_run(compiled, tmp_path):
@@ -156,8 +156,8 @@ def test_what_nobody_can_keep_is_not_waited_for_twice(spu_parts, tmp_path, monke
 
 def test_another_program_or_version_is_another_file(compiled, monkeypatch):
     compiled(REQUEST)
-    assert compiled(Run((Ranged(np.zeros(3, np.int64), 6),)))[1] == 1
-    assert compiled(Run((Ranged(np.zeros(3, np.int64), 5),), keep_as=("kept",)))[1] == 1
+    assert compiled(ComputeSteps((Ranged(np.zeros(3, np.int64), 6),)))[1] == 1
+    assert compiled(ComputeSteps((Ranged(np.zeros(3, np.int64), 5),), keep_as=("kept",)))[1] == 1
     monkeypatch.setattr(compiling, "_versions", lambda: "another release of the compiler")
     assert compiled(REQUEST)[1] == 1
 
@@ -190,13 +190,13 @@ def test_a_damaged_program_is_made_anew(compiled, tmp_path, damage):
 def test_a_kept_program_that_opens_more_than_it_should_is_not_taken(compiled, spu_parts, tmp_path):
     """Whoever can write to the folder can write a right digest too; what runs is vetted all the same."""
     folder = tmp_path / "a" / "programs"
-    compiled(Run((Ranged(np.zeros(3, np.int64), 5),), keep_as=("kept",)))
+    compiled(ComputeSteps((Ranged(np.zeros(3, np.int64), 5),), keep_as=("kept",)))
     (kept,) = folder.iterdir()
     code, _ = compiled(REQUEST)
     (opening,) = set(folder.iterdir()) - {kept}
     body = opening.read_bytes().partition(b"\n")[2]
     kept.write_bytes(compiling._digest(kept.name, body) + b"\n" + body)
-    found, times = compiled(Run((Ranged(np.zeros(3, np.int64), 5),), keep_as=("kept",)))
+    found, times = compiled(ComputeSteps((Ranged(np.zeros(3, np.int64), 5),), keep_as=("kept",)))
     assert times == 1 and b"reveal" in code and b"reveal" not in found
 
 
@@ -209,7 +209,7 @@ def test_a_folder_that_cannot_be_written_or_a_large_program_costs_nothing_but_ti
 
 def test_what_was_not_used_for_longest_goes_first(compiled, tmp_path, monkeypatch):
     monkeypatch.setattr(compiling, "MOST_KEPT", 2)
-    requests = [Run((Ranged(np.zeros(3, np.int64), bits),)) for bits in (4, 5, 6)]
+    requests = [ComputeSteps((Ranged(np.zeros(3, np.int64), bits),)) for bits in (4, 5, 6)]
     for number, request in enumerate(requests[:2]):
         compiled(request)
         for file in (tmp_path / "a" / "programs").iterdir():
@@ -220,9 +220,9 @@ def test_what_was_not_used_for_longest_goes_first(compiled, tmp_path, monkeypatc
 
 
 def test_programs_of_others_and_functions_in_functions_are_not_kept(compiled, tmp_path):
-    inner = Run((Shared(np.zeros(3, np.int64)), Call(lambda xp, x: x + 1, (0,), {})))
+    inner = ComputeSteps((Shared(np.zeros(3, np.int64)), Call(lambda xp, x: x + 1, (0,), {})))
     assert [compiled(inner)[1] for _ in range(2)] == [2, 2]  # not even within a run: it may be another one
-    ours = Run((Shared(np.zeros(3, np.int64)), Call(plus, (0,), {"more": 1})))
+    ours = ComputeSteps((Shared(np.zeros(3, np.int64)), Call(plus, (0,), {"more": 1})))
     assert [compiled(ours)[1] for _ in range(2)] == [1, 1]
     assert not (tmp_path / "a" / "programs").exists()
 

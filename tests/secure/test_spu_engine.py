@@ -23,10 +23,10 @@ from copublish.engines.spu.compiling import _as_jax
 from copublish.engines.spu.one_hot import half_of_square
 from copublish.engines.spu.requests import (
     Call,
+    ComputeSteps,
     FirstUses,
     LinkSettings,
     OwnedMatrix,
-    Run,
     Xored,
     first_product,
     first_programs,
@@ -194,7 +194,7 @@ def mib_of_products(engine):
     factors = OwnedMatrix(0, (32, 30720), x), OwnedMatrix(1, (30720, 24), y)
     sent = [engine.bytes_sent]
     for name, steps in ("first", first), ("later", (*factors, Call(first_product, (0, 1), {}))):
-        engine._ask(Run(steps, keep_as=(name,)))
+        engine._ask(ComputeSteps(steps, keep_as=(name,)))
         sent.append(engine.bytes_sent)
     return np.diff(sent) / 2**20
 
@@ -231,7 +231,7 @@ def test_only_what_has_no_names_is_opened_and_is_waited_for():
     """A request to keep nothing is no request to open."""
     for wrong in ({"keep_as": ()}, {"begins": True}):
         with pytest.raises(ValueError, match="kept under a name"):
-            Run((Xored(np.zeros(1, np.int64)),), **wrong)
+            ComputeSteps((Xored(np.zeros(1, np.int64)),), **wrong)
 
 
 def counts_of_nobody(engine, empty):
@@ -279,7 +279,7 @@ def messages_of(program, *shapes, **public):
     zeros = [np.zeros(shape, np.int64) for shape in shapes]
     executable, _ = frontend.compile(
         frontend.Kind.JAX,
-        _as_jax(Run(steps), 2),
+        _as_jax(ComputeSteps(steps), 2),
         zeros,
         {},
         names,

@@ -39,8 +39,8 @@ LARGEST_GAIN_WEIGHT, LEAST_GAIN_WEIGHT = 1000, 100
 """Weights by information gain are whole numbers; the least keeps a column from getting nothing."""
 
 
-class Budget(Section):
-    """Which column gets how much of the columns' budget."""
+class ColumnBudget(Section):
+    """The section [budget]: which column gets how much of the columns' budget."""
 
     allocation: Literal["uniform", "weights", "use-informative", "protect-informative"] = "uniform"
     weights: dict[str, Weight] | None = None
@@ -64,7 +64,7 @@ def broken_budget_rules(agreement: Agreement) -> Iterator[str]:
     """Yield one sentence for every rule of the section [budget] that the agreement breaks."""
     budget, mechanism = agreement.budget, agreement.mechanism.name
     if not agreement.mechanism.spends_by_column:
-        if budget != Budget():
+        if budget != ColumnBudget():
             spenders = " and ".join(f"'{name}'" for name, known in known_settings().items() if known.spends_by_column)
             yield (
                 f"budget: the mechanism '{mechanism}' does not spend column by column, so there is nothing to divide. "
@@ -135,7 +135,7 @@ def group_sizes(columns: int, groups: int) -> list[int]:
     return [columns // groups + (number < columns % groups) for number in range(groups)]
 
 
-def _keys_of_other_allocations(budget: Budget) -> Iterator[str]:
+def _keys_of_other_allocations(budget: ColumnBudget) -> Iterator[str]:
     for key in dict.fromkeys(key for keys in KEYS_OF_ALLOCATION.values() for key in keys):
         if getattr(budget, key) is None or key in KEYS_OF_ALLOCATION[budget.allocation]:
             continue

@@ -16,10 +16,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from copublish.agreement.attributes import CategoricalAttribute, ClassAttribute, Grid, NumericalAttribute
-from copublish.agreement.budget import Budget
+from copublish.agreement.budget import ColumnBudget
 from copublish.agreement.computation import Computation
 from copublish.agreement.model import Agreement, Privacy, Records
-from copublish.agreement.parties import Network, Party
+from copublish.agreement.parties import AgreedNetwork, Party
 from copublish.agreement.placeholders import places_to_fill_in
 from copublish.agreement.settings import MechanismSettings, known_settings, names_of_mechanisms
 from copublish.errors import AgreementError, plain_text, unsafe_texts
@@ -220,9 +220,9 @@ MODELS: dict[str, type[BaseModel]] = {
     "records": Records,
     "class": ClassAttribute,
     "privacy": Privacy,
-    "budget": Budget,
+    "budget": ColumnBudget,
     "engine": Computation,
-    "network": Network,
+    "network": AgreedNetwork,
     "parties": Party,
     "grid": Grid,
     "categorical": CategoricalAttribute,

@@ -17,12 +17,12 @@ from typing import Annotated, Literal, TypeVar, get_args
 from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, field_validator, model_validator
 
 from copublish.agreement.attributes import Attribute, ClassAttribute, distinct
-from copublish.agreement.budget import Budget
+from copublish.agreement.budget import ColumnBudget
 from copublish.agreement.canonical import canonical_spelling, hashes_of_parts
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
 from copublish.agreement.domain import CategoricalDomain, Domain, flat_taxonomy
 from copublish.agreement.encoding_rules import ColumnRule, rule_of_attribute, rule_of_class
-from copublish.agreement.parties import Network, Party
+from copublish.agreement.parties import AgreedNetwork, Party
 from copublish.agreement.rules import broken_rules
 from copublish.agreement.section import BudgetShare, Number, Section, Whole, refuse_bool
 from copublish.agreement.settings import MechanismSettings, Need, Partition, known_settings, names_of_mechanisms
@@ -127,9 +127,9 @@ class Agreement(Section):
     attributes: dict[str, Attribute] = Field(min_length=1)
     privacy: Privacy
     mechanism: Annotated[SerializeAsAny[MechanismSettings], BeforeValidator(_settings_of_mechanism)]
-    budget: Budget = Budget()
+    budget: ColumnBudget = ColumnBudget()
     engine: Computation = Computation()
-    network: Network = Network()
+    network: AgreedNetwork = AgreedNetwork()
 
     @model_validator(mode="after")
     def _check_whole(self) -> Agreement:

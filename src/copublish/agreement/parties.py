@@ -24,8 +24,8 @@ Way = Literal["dial", "call back", "relay"]
 """How one party gets a connection to another: by dialing it, on one that the other left open here, or at the relay."""
 
 
-class Network(Section):
-    """What the parties use of the network besides each other."""
+class AgreedNetwork(Section):
+    """The section [network]: what the parties use of the network besides each other."""
 
     relay: str | None = None
 

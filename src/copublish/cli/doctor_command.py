@@ -18,9 +18,9 @@ from copublish.cli.terminal import Format, FormatOption, note, print_json, resul
 from copublish.errors import MeetingError, PartyFileError
 from copublish.files.party_file import PARTY_FILE
 from copublish.party.detached.runs import ledger_problem
-from copublish.party.doctor import Doctor, Finding
+from copublish.party.doctor import Diagnosis, Doctor
 from copublish.party.keys.identity import Passphrase, identity_folder
-from copublish.party.network.measuring import Link
+from copublish.party.network.measuring import MeasuredLink
 from copublish.party.request import ResolvedRun
 
 
@@ -50,13 +50,13 @@ def doctor(
     Example: copublish doctor agreement.toml
     """
     passphrase = passphrase_from(passphrase_file, passphrase_command)
-    found: list[Finding] = []
-    links: dict[str | None, Link] = {}
+    found: list[Diagnosis] = []
+    links: dict[str | None, MeasuredLink] = {}
     predicted, is_complete = None, False
     try:
         asked = resolved(agreement, given)
     except PartyFileError as exc:
-        _tell([Finding("party.toml", False, str(exc), "Nobody: it is your own file.")], found, output)
+        _tell([Diagnosis("party.toml", False, str(exc), "Nobody: it is your own file.")], found, output)
     else:
         _tell(_look(asked, passphrase, wait), found, output)
         links = {finding.peer: finding.link for finding in found if finding.link is not None}
@@ -78,26 +78,26 @@ def doctor(
         raise typer.Exit(MeetingError.exit_code)
 
 
-def _look(asked: ResolvedRun, passphrase: Passphrase, wait: int) -> Iterator[Finding]:
+def _look(asked: ResolvedRun, passphrase: Passphrase, wait: int) -> Iterator[Diagnosis]:
     """Findings at this party and on the way to the others."""
     keys = asked.request.keys.identity
     file = None if keys is None else keys / PARTY_FILE
     if file is not None and file.exists():
-        yield Finding("party.toml", True, f"'{file}' can be used")
+        yield Diagnosis("party.toml", True, f"'{file}' can be used")
     if asked.ledger is not None:
         problem = ledger_problem(asked)
-        yield Finding("ledger", problem is None, problem or f"'{asked.ledger}' lets this release be made")
+        yield Diagnosis("ledger", problem is None, problem or f"'{asked.ledger}' lets this release be made")
     try:
         proxy = asked.proxy()
     except MeetingError as exc:
-        yield Finding("proxy", False, str(exc))
+        yield Diagnosis("proxy", False, str(exc))
         return
     agreement, listen = asked.agreement, asked.request.network.listen
     folder = asked.identity or identity_folder(asked.party)
     yield from Doctor(agreement, asked.party, folder, proxy, wait, passphrase, listen).look()
 
 
-def _tell(findings: Iterable[Finding], found: list[Finding], output: Format) -> None:
+def _tell(findings: Iterable[Diagnosis], found: list[Diagnosis], output: Format) -> None:
     """Print findings as they come, and keep them."""
     for finding in findings:
         found.append(finding)
@@ -105,7 +105,7 @@ def _tell(findings: Iterable[Finding], found: list[Finding], output: Format) -> 
             _print(finding)
 
 
-def _keep(agreement: Agreement, party: str, links: dict[str | None, Link]) -> None:
+def _keep(agreement: Agreement, party: str, links: dict[str | None, MeasuredLink]) -> None:
     """Keep links for predictions, which can do without them: a folder that cannot be written is no finding."""
     if not links:
         return
@@ -122,7 +122,7 @@ def _keep(agreement: Agreement, party: str, links: dict[str | None, Link]) -> No
             )
 
 
-def _predict(agreement: Agreement, links: dict[str | None, Link]) -> dict[str, Any] | None:
+def _predict(agreement: Agreement, links: dict[str | None, MeasuredLink]) -> dict[str, Any] | None:
     """What a run would take over the slowest link, by the cost model."""
     if not links:
         return None
@@ -135,7 +135,7 @@ def _predict(agreement: Agreement, links: dict[str | None, Link]) -> dict[str, A
     )
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: Diagnosis) -> None:
     console = results_console()
     console.print(f"{WORDS[finding.ok]:3} {finding.what}: {finding.found}", markup=False, soft_wrap=True)
     if finding.ask is not None and finding.ok is not True:

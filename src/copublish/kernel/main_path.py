@@ -16,7 +16,7 @@ from copublish.kernel.certificate.build import Circumstances, build_certificate
 from copublish.kernel.certificate.certificate import AuditStatement, Certificate
 from copublish.kernel.checks import refuse_by_ledger
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.plan import Outlet, Plan, Publishable
+from copublish.kernel.plan import Outlet, Publishable, RunnablePlan
 from copublish.kernel.records.alignment import align_records
 from copublish.kernel.records.comparison import record_comparison
 from copublish.kernel.records.fragment import Fragment
@@ -58,7 +58,7 @@ class RunContext:
 
 
 def run_release(
-    plan: Plan,
+    plan: RunnablePlan,
     outlet: Outlet[P],
     signing: Signing[P],
     fragment: Fragment,
@@ -121,7 +121,7 @@ def agreed_audit(audit: AuditStatement | None, engine: Engine, notice: Notice) -
 
 
 def _certificate(
-    plan: Plan,
+    plan: RunnablePlan,
     outlet: Outlet[Any],
     engine: Engine,
     gate: RevealGate,

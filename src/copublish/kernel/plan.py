@@ -39,7 +39,7 @@ class PricedPlan(Protocol):
         ...
 
 
-class Plan(PricedPlan, Protocol):
+class RunnablePlan(PricedPlan, Protocol):
     """The part of a run that is fixed before any data is touched. The plan that people approved is what runs."""
 
     def method(self) -> Method:

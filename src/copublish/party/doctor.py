@@ -23,7 +23,7 @@ from copublish.kernel.checks import differences
 from copublish.party.keys.identity import CLOCK_TOLERANCE, Identity, Passphrase, load_identity
 from copublish.party.network.channel import Channel, RefusedError, UnprovenPeerError, UnreachableError
 from copublish.party.network.dialing import AlreadyRunningError, dial, own_run_listens, refuse_unfit_hosts, status_of
-from copublish.party.network.measuring import Link, ask_to_dial_back, measure
+from copublish.party.network.measuring import MeasuredLink, ask_to_dial_back, measure
 from copublish.party.network.port import Port
 from copublish.party.network.proxy import Proxy, ProxyError, connect_out
 from copublish.party.network.way_out import WayOut
@@ -44,7 +44,7 @@ LINE_OF_WORDS = "not inspected or decrypted on the way, and kept open for hours 
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One thing that was looked at.
 
     Attributes:
@@ -61,7 +61,7 @@ class Finding:
     found: str
     ask: str | None = None
     peer: str | None = None
-    link: Link | None = None
+    link: MeasuredLink | None = None
 
 
 @dataclass(frozen=True)
@@ -86,26 +86,26 @@ class Doctor:
     passphrase: Passphrase | None = None
     listen: tuple[str, int] | None = None
 
-    def look(self) -> Iterator[Finding]:
+    def look(self) -> Iterator[Diagnosis]:
         """Yield what is found, one thing after the other. Touches no data and costs nothing."""
         if self.agreement.engine.name == "spu" and self.party in self.agreement.compute_nodes:
             yield _secure_engine()
         try:
             who = load_identity(self.identity_folder, self.passphrase)
         except MeetingError as exc:
-            yield Finding("identity", False, str(exc))
+            yield Diagnosis("identity", False, str(exc))
             return
         valid = who.certificate.not_valid_before_utc.date(), who.certificate.not_valid_after_utc.date()
-        yield Finding("identity", True, f"{who.fingerprint}, valid from {valid[0]} to {valid[1]}")
+        yield Diagnosis("identity", True, f"{who.fingerprint}, valid from {valid[0]} to {valid[1]}")
         yield _own_clock(who)
         try:
             refuse_unfit_hosts(self.agreement, self.party, who)
         except MeetingError as exc:
-            yield Finding("agreement", False, str(exc))
+            yield Diagnosis("agreement", False, str(exc))
             return
-        yield Finding("agreement", True, "says where the parties meet, and names their certificates")
+        yield Diagnosis("agreement", True, "says where the parties meet, and names their certificates")
         if self.proxy is not None:
-            yield Finding("proxy", True, f"{self.proxy.name} is used, but for what NO_PROXY lists")
+            yield Diagnosis("proxy", True, f"{self.proxy.name} is used, but for what NO_PROXY lists")
         deadline = time.monotonic() + self.wait_seconds
         with contextlib.ExitStack() as stack:
             port, finding = self._own_port(who, stack)
@@ -116,24 +116,24 @@ class Doctor:
             if port is not None:
                 time.sleep(LINGER_SECONDS)
 
-    def _own_port(self, who: Identity, stack: contextlib.ExitStack) -> tuple[Port | None, Finding]:
+    def _own_port(self, who: Identity, stack: contextlib.ExitStack) -> tuple[Port | None, Diagnosis]:
         """Open the port as a run would, so that others can be asked to dial it."""
         own = self.agreement.parties[self.party]
         try:
             port = Port(self.agreement, self.party, who, listen=self.listen, way_out=WayOut(proxy=self.proxy))
         except AlreadyRunningError as exc:
-            return None, Finding("own port", True, f"none: by the agreement you only dial out. {exc}")
+            return None, Diagnosis("own port", True, f"none: by the agreement you only dial out. {exc}")
         except MeetingError as exc:
             if not own.dials_out and own_run_listens(self.agreement, self.party, who, self.listen):
-                return None, Finding("own port", True, "your own run listens there; the others ask it instead")
+                return None, Diagnosis("own port", True, "your own run listens there; the others ask it instead")
             ask = None if own.dials_out else "Ask whoever looks after this machine what uses the port."
-            return None, Finding("own port", False, str(exc), ask)
+            return None, Diagnosis("own port", False, str(exc), ask)
         stack.enter_context(port)
         number = (self.listen or own.address)[1] if not own.dials_out else None
         said = "none: by the agreement you only dial out" if number is None else f"{number} is free"
-        return port, Finding("own port", True, said)
+        return port, Diagnosis("own port", True, said)
 
-    def _peer(self, peer: str, who: Identity, port: Port | None, deadline: float) -> Iterator[Finding]:
+    def _peer(self, peer: str, who: Identity, port: Port | None, deadline: float) -> Iterator[Diagnosis]:
         way = way_between(self.agreement, self.party, peer)
         if way == "call back":
             yield from self._one_that_dials_in(peer, port, deadline)
@@ -157,38 +157,38 @@ class Doctor:
         )
         yield from self._node(peer, connect, deadline, hears_back=True, asks=differs if way == "relay" else None)
 
-    def _one_that_dials_in(self, peer: str, port: Port | None, deadline: float) -> Iterator[Finding]:
+    def _one_that_dials_in(self, peer: str, port: Port | None, deadline: float) -> Iterator[Diagnosis]:
         if port is None:
-            yield Finding(f"node of {peer}", None, "it dials in to your own run, which says whether it has come")
+            yield Diagnosis(f"node of {peer}", None, "it dials in to your own run, which says whether it has come")
             return
         ask = self._incoming(f"'{peer}'")
         yield from self._node(peer, partial(port.dial, peer), deadline, hears_back=False, asks=ask)
 
-    def _way(self, what: str, host: str, port: int) -> Iterator[Finding]:
+    def _way(self, what: str, host: str, port: int) -> Iterator[Diagnosis]:
         """Look up a name and open a connection there."""
         if self.proxy is None or not self.proxy.is_for(host, port):
             try:
                 addresses = sorted({str(entry[4][0]) for entry in socket.getaddrinfo(host, port)})
             except (OSError, UnicodeError):
                 ask = f"Ask who runs it for the right name, and your network team whether '{host}' is known here."
-                yield Finding(f"{what}: name", False, f"'{host}' is not known here", ask)
+                yield Diagnosis(f"{what}: name", False, f"'{host}' is not known here", ask)
                 return
-            yield Finding(f"{what}: name", True, f"'{host}' is {', '.join(addresses)}")
+            yield Diagnosis(f"{what}: name", True, f"'{host}' is {', '.join(addresses)}")
         else:
-            yield Finding(f"{what}: name", True, f"'{host}' is looked up by the proxy {self.proxy.name}")
+            yield Diagnosis(f"{what}: name", True, f"'{host}' is looked up by the proxy {self.proxy.name}")
         start = time.monotonic()
         try:
             connect_out(host, port, self.proxy).close()
         except ProxyError as exc:
-            yield Finding(f"{what}: connection", False, str(exc), self._outgoing(host, port))
+            yield Diagnosis(f"{what}: connection", False, str(exc), self._outgoing(host, port))
         except UnreachableError as exc:
-            yield Finding(f"{what}: connection", False, f"{exc}.", self._outgoing(host, port))
+            yield Diagnosis(f"{what}: connection", False, f"{exc}.", self._outgoing(host, port))
         except (OSError, UnicodeError) as exc:
             found, ask = _what_the_firewall_does(exc, f"{host}:{port}")
-            yield Finding(f"{what}: connection", False, found, ask + self._outgoing(host, port))
+            yield Diagnosis(f"{what}: connection", False, found, ask + self._outgoing(host, port))
         else:
             took = 1000 * (time.monotonic() - start)
-            yield Finding(f"{what}: connection", True, f"{host}:{port} answers, after {took:.0f} ms")
+            yield Diagnosis(f"{what}: connection", True, f"{host}:{port} answers, after {took:.0f} ms")
 
     def _node(
         self,
@@ -198,7 +198,7 @@ class Doctor:
         *,
         hears_back: bool,
         asks: str | None = None,
-    ) -> Iterator[Finding]:
+    ) -> Iterator[Diagnosis]:
         """Look at who is at the end of a connection."""
         what = f"node of {peer}"
         try:
@@ -211,13 +211,13 @@ class Doctor:
                 if isinstance(exc, UnprovenPeerError)
                 else None
             )
-            yield Finding(what, False, str(exc), ask)
+            yield Diagnosis(what, False, str(exc), ask)
             return
         except MeetingError as exc:
             ask = asks or f"Ask '{peer}' to start 'copublish run' or 'copublish doctor', and to leave it waiting."
-            yield Finding(what, False, f"{str(exc)[:1].upper()}{str(exc)[1:]}.", ask)
+            yield Diagnosis(what, False, f"{str(exc)[:1].upper()}{str(exc)[1:]}.", ask)
             return
-        yield Finding(what, True, "answers, over TLS 1.3 and with the agreed certificate")
+        yield Diagnosis(what, True, "answers, over TLS 1.3 and with the agreed certificate")
         yield from self._compare(peer, status, start + took / 2)
         try:
             channel = connect("measure")
@@ -225,34 +225,36 @@ class Doctor:
             problem = ask_to_dial_back(channel) if hears_back else None
             channel.close()
         except MeetingError as exc:
-            yield Finding(f"link to {peer}", None, f"could not be measured: {exc}")
+            yield Diagnosis(f"link to {peer}", None, f"could not be measured: {exc}")
             return
         there, back = (8 * rate / 1e6 for rate in link.bytes_per_second)
         found = (
             f"round trip {1000 * link.round_trip_seconds:.1f} ms, {there:.0f} Mbit/s there and {back:.0f} Mbit/s back"
         )
-        yield Finding(f"link to {peer}", True, found, link=link)
+        yield Diagnosis(f"link to {peer}", True, found, link=link)
         if hears_back:
             yield self._way_back(peer, problem)
 
-    def _way_back(self, peer: str, problem: str | None) -> Finding:
+    def _way_back(self, peer: str, problem: str | None) -> Diagnosis:
         own = self.agreement.parties[self.party]
         where = "on connections that you dialed" if own.dials_out else f"at {own.host}"
         if problem is None:
-            return Finding(f"way back from {peer}", True, f"it reaches you {where}")
+            return Diagnosis(f"way back from {peer}", True, f"it reaches you {where}")
         can_ask = ' If they cannot, agree on reach = "dial-out" for yourself.'
         ask = None if own.dials_out else self._incoming(f"'{peer}'") + can_ask
-        return Finding(f"way back from {peer}", False, f"it does not reach you {where}: {problem}.", ask)
+        return Diagnosis(f"way back from {peer}", False, f"it does not reach you {where}: {problem}.", ask)
 
-    def _compare(self, peer: str, status: dict[str, Any], now: float) -> Iterator[Finding]:
+    def _compare(self, peer: str, status: dict[str, Any], now: float) -> Iterator[Diagnosis]:
         """Compare clocks, agreements and versions with another party."""
         yield _other_clock(peer, status["time"], now)
         different = differences(facts_of(self.agreement), status["facts"])
         if different is None:
-            yield Finding(f"agreement of {peer}", True, "the same agreement and the same versions")
+            yield Diagnosis(f"agreement of {peer}", True, "the same agreement and the same versions")
         else:
             said = f"you differ in: {plain_text(different, 1000)}"
-            yield Finding(f"agreement of {peer}", False, said, "All parties need the same file and the same versions.")
+            yield Diagnosis(
+                f"agreement of {peer}", False, said, "All parties need the same file and the same versions."
+            )
 
     def _outgoing(self, host: str, port: int) -> str:
         """What to ask for, in words for people who look after a network."""
@@ -289,29 +291,29 @@ def _ask_patiently(peer: str, connect: Callable[[str], Channel], deadline: float
             time.sleep(RETRY_SECONDS)
 
 
-def _other_clock(peer: str, said: float, now: float) -> Finding:
+def _other_clock(peer: str, said: float, now: float) -> Diagnosis:
     """What another party's clock says."""
     what = f"clock of {peer}"
     ahead = said - now
     if abs(ahead) < NOTABLE_SECONDS:
-        return Finding(what, True, "agrees with yours")
+        return Diagnosis(what, True, "agrees with yours")
     words = f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} yours"
     is_tolerable = abs(ahead) < CLOCK_TOLERANCE.total_seconds()
-    return Finding(what, is_tolerable, f"is {words}. Certificates and ledgers go by clocks")
+    return Diagnosis(what, is_tolerable, f"is {words}. Certificates and ledgers go by clocks")
 
 
-def _secure_engine() -> Finding:
+def _secure_engine() -> Diagnosis:
     if has_secure_engine():
-        return Finding("secure engine", True, f"SPU {secure_engine_version()} is installed")
-    return Finding("secure engine", False, f"{WITHOUT_ENGINE[:1].upper()}{WITHOUT_ENGINE[1:]}")
+        return Diagnosis("secure engine", True, f"SPU {secure_engine_version()} is installed")
+    return Diagnosis("secure engine", False, f"{WITHOUT_ENGINE[:1].upper()}{WITHOUT_ENGINE[1:]}")
 
 
-def _own_clock(who: Identity) -> Finding:
+def _own_clock(who: Identity) -> Diagnosis:
     now, start = datetime.now(UTC), who.certificate.not_valid_before_utc
     if now < start - CLOCK_TOLERANCE:
         said = f"this machine says it is {now.date()}, before your certificate was made ({start.date()})"
-        return Finding("clock", False, said, "Ask whoever looks after this machine to set its clock.")
-    return Finding("clock", True, f"this machine says it is {now.isoformat(timespec='seconds')}")
+        return Diagnosis("clock", False, said, "Ask whoever looks after this machine to set its clock.")
+    return Diagnosis("clock", True, f"this machine says it is {now.isoformat(timespec='seconds')}")
 
 
 def _what_the_firewall_does(error: OSError | UnicodeError, where: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What one server works on, fixed when it starts, and what its files say now.
+"""The files that one server works on, their state now, and the sections of the page that show them.
 
 Nothing is kept between two requests: the files are the state, so a second tab, another editor and the command line
 see the same.
@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from starlette.requests import Request
+from starlette.routing import Route
 
 import copublish as cp
 
@@ -108,6 +109,24 @@ class Situation:
     def agreement_name(self) -> str:
         """What stands at the top of every page."""
         return self.desk.agreement_file.name if self.agreement is None else self.agreement.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudioSection:
+    """One of the five sections of the page: Draft, Plan, Approve, Run, Read.
+
+    Attributes:
+        name: The first part of its addresses: `/NAME`.
+        title: Its name on the page.
+        state: Its state in words, short, for the top of every page ("3 open points"); empty if there is nothing to
+            say. It is called for every page, so it reads little.
+        routes: The requests that it answers.
+    """
+
+    name: str
+    title: str
+    state: Callable[[Situation], str]
+    routes: tuple[Route, ...]
 
 
 def desk_of(request: Request) -> Desk:

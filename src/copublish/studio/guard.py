@@ -7,7 +7,7 @@ the path, the cookie is for that part alone, and whoever does not know it is ref
 Browsers also count other ports of this machine as the same site, so a cookie alone proves nothing: whatever changes
 something needs our own Origin, and `routing.py` asks for the form's token besides.
 
-Places and templates write addresses without the secret part. It is put before them here, in redirects, and in
+Sections and templates write addresses without the secret part. It is put before them here, in redirects, and in
 `pages.py`.
 """
 

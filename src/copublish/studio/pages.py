@@ -22,7 +22,7 @@ from copublish.studio.context import Situation, situation_of
 from copublish.studio.routing import FORM_TOKEN, visit_of
 
 if TYPE_CHECKING:
-    from copublish.studio.sections.place import Place
+    from copublish.studio.context import StudioSection
 
 REFUSED = 422
 """The status of a form that was read and not accepted. A page comes with it."""
@@ -79,7 +79,7 @@ class SameStep:
 
 
 @dataclass(frozen=True)
-class Problem:
+class FormProblem:
     """Why a form was refused, and at which field.
 
     Attributes:
@@ -92,8 +92,8 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class PlaceLink:
-    """One of the five places as the top of every page shows it."""
+class SectionLink:
+    """One of the five sections as the top of every page shows it."""
 
     name: str
     title: str
@@ -109,10 +109,10 @@ def page(
     request: Request,
     template: str,
     *,
-    place: str | None,
+    section: str | None,
     title: str,
     step: SameStep | None = None,
-    problems: Sequence[Problem] = (),
+    problems: Sequence[FormProblem] = (),
     status: int = 200,
     **facts: object,
 ) -> Response:
@@ -121,7 +121,7 @@ def page(
     Args:
         request: What is answered.
         template: A file of `templates/` that extends `base.html.j2`.
-        place: Which of the five places this is; none for what belongs to none.
+        section: The section that this page belongs to; none for a page of no section.
         title: The heading.
         step: The same as a command and as Python.
         problems: Why a form was refused; the page begins with them and the focus goes there.
@@ -130,7 +130,7 @@ def page(
     """
     situation = situation_of(request)
     html = ENVIRONMENT.get_template(template).render(
-        **frame(request, situation, place),
+        **frame(request, situation, section),
         title=title,
         step=step,
         problems=problems,
@@ -156,24 +156,24 @@ def _answer(html: str, status: int = 200) -> Response:
     return HTMLResponse(html.encode("utf-8", "replace"), status)
 
 
-def frame(request: Request, situation: Situation, place: str | None) -> dict[str, object]:
+def frame(request: Request, situation: Situation, section: str | None) -> dict[str, object]:
     """What top and foot of every page show."""
     return {
         "root": _root(request),
         "party": situation.party,
         "agreement_name": situation.agreement_name,
-        "places": [_link(known, situation) for known in request.app.state.places],
-        "place": place,
+        "sections": [_link(known, situation) for known in request.app.state.sections],
+        "section": section,
         "form_token": _form_token(request),
         "form_token_name": FORM_TOKEN,
     }
 
 
-def _link(place: Place, situation: Situation) -> PlaceLink:
+def _link(section: StudioSection, situation: Situation) -> SectionLink:
     try:
-        return PlaceLink(place.name, place.title, place.state(situation))
-    except cp.CopublishError:  # the place itself says what; the others still have to be reached
-        return PlaceLink(place.name, place.title, "cannot be read")
+        return SectionLink(section.name, section.title, section.state(situation))
+    except cp.CopublishError:  # the section itself says what; the others still have to be reached
+        return SectionLink(section.name, section.title, "cannot be read")
 
 
 def attachment(content: bytes, file_name: str) -> Response:
@@ -218,7 +218,7 @@ class LinkChoice:
     link: cp.planning.Link
     milliseconds: str = ""
     megabits: str = ""
-    problem: Problem | None = None
+    problem: FormProblem | None = None
 
 
 def links_of(situation: Situation) -> dict[str, cp.planning.Link]:
@@ -241,7 +241,7 @@ def chosen_link(situation: Situation, asked: Mapping[str, str]) -> LinkChoice:
     trip, rate = (_number(text, most) for text, most in zip(typed, (MOST_MILLISECONDS, MOST_MEGABITS), strict=True))
     if trip is None or rate is None:
         field = "milliseconds" if trip is None else "megabits"
-        problem = Problem("Write a round trip in milliseconds and a rate in Mbit/s, both above 0.", field)
+        problem = FormProblem("Write a round trip in milliseconds and a rate in Mbit/s, both above 0.", field)
         return LinkChoice(
             known=known, name=first, link=known[first], milliseconds=typed[0], megabits=typed[1], problem=problem
         )

@@ -28,18 +28,18 @@ SOURCE = "source:"
 
 
 @dataclass(frozen=True)
-class Choice:
+class DataChoice:
     """Data that can be chosen: what a form sends, and what a person reads."""
 
     value: str
     label: str
 
 
-def choices(desk: Desk) -> list[Choice]:
+def choices(desk: Desk) -> list[DataChoice]:
     """Everything that can be chosen, named sources first; of very many files the first."""
-    named = [Choice(f"{SOURCE}{name}", f"{name} ({table})") for name, table in desk.sources.items()]
+    named = [DataChoice(f"{SOURCE}{name}", f"{name} ({table})") for name, table in desk.sources.items()]
     found = [
-        Choice(str(path), str(path.relative_to(folder)))
+        DataChoice(str(path), str(path.relative_to(folder)))
         for folder in desk.data_folders
         for path in _files_below(folder)
         if is_text(path)

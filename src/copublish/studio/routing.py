@@ -1,8 +1,7 @@
-"""Names of files, which need not be text.
+"""Routes of a section: `view` answers requests that only look, `change` those that do something.
 
-How a place answers: `view` for what is looked at, `change` for what does something.
-
-Every POST of the page is made by `change`, so none can forget the form's token.
+Every POST of the page is made by `change`, so none can forget the form's token. Names of files that come with a request
+are checked here too, since they need not be text.
 """
 
 from __future__ import annotations

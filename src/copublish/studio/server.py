@@ -28,7 +28,7 @@ from copublish.studio.guard import Guard, cookie_name
 from copublish.studio.login import Entrance
 from copublish.studio.pages import REFUSED, bare_page, page
 from copublish.studio.routing import change, view, visit_of
-from copublish.studio.sections import PLACES
+from copublish.studio.sections import SECTIONS
 
 STATIC = {
     "htmx.min.js": "text/javascript",
@@ -55,16 +55,16 @@ def studio_app(desk: Desk, *, port: int, entrance: Entrance) -> Starlette:
         entrance: Who may look.
     """
     app = Starlette(
-        routes=[*_own_routes(port, entrance), *(route for place in PLACES for route in place.routes)],
+        routes=[*_own_routes(port, entrance), *(route for section in SECTIONS for route in section.routes)],
         middleware=[Middleware(Guard, port=port, entrance=entrance)],
         exception_handlers={HTTPException: _told, cp.CopublishError: _told_refusal},
     )
-    app.state.desk, app.state.places = desk, PLACES
+    app.state.desk, app.state.sections = desk, SECTIONS
     return app
 
 
 def _own_routes(port: int, entrance: Entrance) -> list[Route]:
-    """What belongs to no place."""
+    """Pages of no section."""
 
     def enter(request: Request) -> Response:
         # The one address that is used up by looking at it. A page that goes on by itself follows, and no redirect:
@@ -79,7 +79,7 @@ def _own_routes(port: int, entrance: Entrance) -> list[Route]:
 
     def another_browser(request: Request, form: FormData) -> Response:
         address = entrance.new_address(request.headers["host"])
-        return page(request, "another_browser.html.j2", place=None, title="Another browser", address=address)
+        return page(request, "another_browser.html.j2", section=None, title="Another browser", address=address)
 
     return [
         view("/", lambda request: RedirectResponse("/draft", 303)),
@@ -107,14 +107,14 @@ def _told(request: Request, exc: Exception) -> Response:
     said = given or WHY.get(status, "This cannot be answered.")
     if visit_of(request) is None:
         return PlainTextResponse(said, status, headers=headers)
-    answer = page(request, "message.html.j2", place=None, title="Not done", message=said, status=status)
+    answer = page(request, "message.html.j2", section=None, title="Not done", message=said, status=status)
     answer.headers.update(headers or {})
     return answer
 
 
 def _told_refusal(request: Request, exc: Exception) -> Response:
-    """A refusal of the Python names that no place has answered itself: its sentence, as the command line has it."""
-    return page(request, "message.html.j2", place=None, title="Not done", message=str(exc), status=REFUSED)
+    """A refusal of the Python names that no section has answered itself: its sentence, as the command line has it."""
+    return page(request, "message.html.j2", section=None, title="Not done", message=str(exc), status=REFUSED)
 
 
 LOOPBACK = "127.0.0.1"

@@ -16,10 +16,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from copublish.agreement.protocol.shapes import MAX_RECORDS
 from copublish.kernel.accounting.perturbations import PerturbNumber
 from copublish.kernel.noise.discrete_gaussian import MAX_SIZE_BITS, DiscreteGaussian
 from copublish.kernel.programs.noise import blinds_of, noisy_argmax, opened_index, selection_fits
-from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.mechanisms.copula.plan import products_l1
 from copublish.mechanisms.marginals import measurements
 from copublish.mechanisms.marginals import run_tables as run_scores

@@ -12,6 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+MAX_RECORDS = 2**40
+"""Records of a release, at most. Counts are bounded by it, scores and sums by that many times the points of a person;
+larger ones would not fit into the engine's integers beside the noise."""
+
 LONGEST_KEY = 1000
 """Characters of a key in a mapping: names of parties and of packages."""
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from copublish.agreement.protocol.message import MAX_LETTER_BYTES, MIB, Exchange, Letter, Message, Step, Stream, Word
 from copublish.agreement.protocol.shapes import (
     BYTE_ARRAY,
+    MAX_RECORDS,
     NOTHING,
     YES,
     Shape,
@@ -40,9 +41,6 @@ PROTOCOL = 1
 
 RELAY_PROTOCOL = 1
 """What a party and a relay speak. A relay knows no agreement and may be older than the parties, so it has its own."""
-
-MAX_RECORDS = 2**40
-"""More than anybody has."""
 
 SHOWN_HEADS = 16
 """How many of its last heads a party shows every other one: it may have signed runs that ended before the other one

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from copublish.engines.spu.requests import Call, OwnProducts, Ranged, Run, Shared, Step, refuse_unvetted
+from copublish.engines.spu.requests import Call, ComputeSteps, OwnProducts, Ranged, Shared, Step, refuse_unvetted
 from copublish.files.home import make_private_folder
 from copublish.files.regular import MIB, read_regular
 from copublish.kernel.programs.packing import sum_within
@@ -77,7 +77,7 @@ class Compiler:
         self._lock = Lock()
         self.bytes_kept = 0
 
-    def executable(self, request: Run, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> Any:
+    def executable(self, request: ComputeSteps, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> Any:
         """The vetted program of a request with inputs of these names and shapes.
 
         Raises:
@@ -93,7 +93,9 @@ class Compiler:
                 self._ready[key] = self._kept(key, request) or self._kept_or_made(key, request, names, shapes)
             return self._ready[key]
 
-    def _kept_or_made(self, key: str, request: Run, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> Any:
+    def _kept_or_made(
+        self, key: str, request: ComputeSteps, names: Sequence[str], shapes: Sequence[tuple[int, ...]]
+    ) -> Any:
         """A program that further workers, or parties on the same machine, may be compiling right now."""
         if self._folder is None or not _is_ours(request.steps):
             return self._compile(request, names, shapes)
@@ -105,7 +107,7 @@ class Compiler:
                     self.bytes_kept += _keep(make_private_folder(self._folder) / key, found.SerializeToString())
         return found
 
-    def _compile(self, request: Run, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> Any:
+    def _compile(self, request: ComputeSteps, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> Any:
         frontend = load_frontend()
         executable, _ = frontend.compile(
             frontend.Kind.JAX,
@@ -120,7 +122,7 @@ class Compiler:
         refuse_unvetted(executable.code.decode(), opens=request.opens)
         return executable
 
-    def _kept(self, key: str, request: Run) -> Any | None:
+    def _kept(self, key: str, request: ComputeSteps) -> Any | None:
         """The program that an earlier run kept; `None` if there is none, or it is damaged."""
         if self._folder is None:
             return None
@@ -146,12 +148,12 @@ def load_frontend() -> Any:
     return frontend
 
 
-def results_of(request: Run) -> list[str]:
+def results_of(request: ComputeSteps) -> list[str]:
     """Names of a program's results."""
     return [f"{RESULT}{number}" for number in range(1 if request.keep_as is None else len(request.keep_as))]
 
 
-def _as_jax(request: Run, n_summands: int) -> Any:
+def _as_jax(request: ComputeSteps, n_summands: int) -> Any:
     """The function that JAX traces: the steps of a run on its inputs."""
 
     def function(*inputs: Any) -> Any:

@@ -44,7 +44,7 @@ from copublish.engines.spu.requests import (
     Kept,
     TakeSummand,
 )
-from copublish.engines.spu.shares import Node, kept_step, steps_of
+from copublish.engines.spu.shares import Expression, kept_step, steps_of
 from copublish.errors import EngineError
 from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.programs.packing import Packing, add, in_agreed_order
@@ -208,7 +208,7 @@ class SpuEngine(MarkingNode):
 
     def _settled(self, secret: Secret) -> Secret:
         """A secret, computed now; the kept ones it is computed from are dropped, so that they do not add up."""
-        steps = steps_of(cast(Node, secret._handle))
+        steps = steps_of(cast(Expression, secret._handle))
         (settled,) = self._keep_parts(steps, [secret.shape])
         self._forget(*dict.fromkeys(step for step in steps if isinstance(step, Kept)))
         return settled

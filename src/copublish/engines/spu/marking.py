@@ -27,8 +27,8 @@ from copublish.engines.spu.products import (
     tile_places,
     tiles_per_row,
 )
-from copublish.engines.spu.requests import Call, Forget, Kept, OwnProducts, Run, ShareOf, Step, Xored
-from copublish.engines.spu.shares import Node, kept_step
+from copublish.engines.spu.requests import Call, ComputeSteps, Forget, Kept, OwnProducts, ShareOf, Step, Xored
+from copublish.engines.spu.shares import Expression, kept_step
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.secrets.computer import Columns, Marks
 from copublish.kernel.secrets.secret import Secret
@@ -120,8 +120,8 @@ class MarkingNode(SpuNode):
     def _keep_parts(self, steps: tuple[Step, ...], shapes: Sequence[tuple[int, ...]]) -> list[Secret]:
         """Compute the last step now and keep what comes out of it, one part for each shape."""
         names = tuple(self._new_name() for _ in shapes)
-        self._ask(Run(steps, keep_as=names, by_rows=len(shapes) > 1))
-        return [Secret(Node(Kept(name, shape)), shape) for name, shape in zip(names, shapes, strict=True)]
+        self._ask(ComputeSteps(steps, keep_as=names, by_rows=len(shapes) > 1))
+        return [Secret(Expression(Kept(name, shape)), shape) for name, shape in zip(names, shapes, strict=True)]
 
 
 class ReplicatedMarkingNode(MarkingNode):

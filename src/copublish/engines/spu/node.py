@@ -27,16 +27,16 @@ from copublish.engines.spu.requests import (
     CONNECT,
     NODES_OF_PROTOCOL,
     NOTHING_YET,
+    ComputeSteps,
     EngineRecorder,
     FirstUses,
     Gather,
     Kept,
     Ranged,
-    Run,
     Shared,
     Xored,
 )
-from copublish.engines.spu.shares import Node, steps_of
+from copublish.engines.spu.shares import Expression, steps_of
 from copublish.errors import EngineError
 from copublish.kernel.noise.geometric import Coins, Geometric, SystemCoins
 from copublish.kernel.noise.shared_laplace import SharedLaplace
@@ -152,20 +152,20 @@ class SpuNode(ComparesByMessages, Roles):
     def share(self, local: IntArray) -> Secret:
         """The sum of what every party puts in. Each party's own part stays its own."""
         own = np.ascontiguousarray(local, dtype=np.int64)
-        return Secret(Node(Shared(self._guests().add_parts(own) if self.guests else own)), local.shape)
+        return Secret(Expression(Shared(self._guests().add_parts(own) if self.guests else own)), local.shape)
 
     def share_within(self, local: IntArray, bits: int) -> Secret:
         """The sum of what every party puts in, each of it within its range."""
         own, shape = as_bits(np.ascontiguousarray(local, dtype=np.int64), bits), local.shape
         if self.protocol == CHEETAH:
-            parts = [Secret(Node(Ranged(own, bits)), shape)]
+            parts = [Secret(Expression(Ranged(own, bits)), shape)]
             others: list[IntArray] = []
         else:
             nothing = np.zeros(shape, dtype=np.int64)
             parts, others = [], [own if node == self.party else nothing for node in self.nodes]
         others += self._guests().bits(shape) if self.guests else []
         if others:
-            words = [Secret(Node(Xored(part)), shape) for part in others]
+            words = [Secret(Expression(Xored(part)), shape) for part in others]
             parts.append(self.compute(sum_within, *words, bits=bits))
         return self.compute(add, *parts) if len(parts) > 1 else parts[0]
 
@@ -173,23 +173,25 @@ class SpuNode(ComparesByMessages, Roles):
         """Build up a program on secrets; it runs when something that depends on it is opened."""
         zeros = [np.zeros(secret.shape, dtype=np.int64) for secret in secrets]
         shape = np.shape(program(np, *zeros, **public))
-        arguments = tuple(cast(Node, secret._handle) for secret in secrets)
-        return Secret(Node(None, program, arguments, public), shape)
+        arguments = tuple(cast(Expression, secret._handle) for secret in secrets)
+        return Secret(Expression(None, program, arguments, public), shape)
 
     def rows(self, secret: Secret) -> list[Secret]:
         """Begin to compute a secret and return its rows, to be used in different computations later."""
         rows, shape = secret.shape[0], secret.shape[1:]
         names = [self._new_name() for _ in range(rows)]
-        self._ask(Run(steps_of(cast(Node, secret._handle)), keep_as=tuple(names), by_rows=True, begins=True))
-        return [Secret(Node(Kept(name, shape)), shape) for name in names]
+        self._ask(
+            ComputeSteps(steps_of(cast(Expression, secret._handle)), keep_as=tuple(names), by_rows=True, begins=True)
+        )
+        return [Secret(Expression(Kept(name, shape)), shape) for name in names]
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Fresh joint coins: this party's words are its share of their XOR."""
-        return Secret(Node(Xored(self.own_coins.words(shape))), shape)
+        return Secret(Expression(Xored(self.own_coins.words(shape))), shape)
 
     def blinds(self, shape: tuple[int, ...]) -> Secret:
         """Fresh joint integers: this party's are its share of their sum."""
-        return Secret(Node(Shared(SystemCoins().words(shape))), shape)
+        return Secret(Expression(Shared(SystemCoins().words(shape))), shape)
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
         """The counts, each with noise and a public offset."""
@@ -207,7 +209,7 @@ class SpuNode(ComparesByMessages, Roles):
         )
 
     def _open(self, secret: Secret) -> IntArray:
-        run = Run(steps_of(cast(Node, secret._handle)))
+        run = ComputeSteps(steps_of(cast(Expression, secret._handle)))
         if not self.guests:
             return cast(IntArray, self._ask(run))
         self._guests().wait_until_ready(secret.shape)

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.spawn import get_preparation_data
 from typing import Any, Protocol, Self
 
-from copublish.engines.spu.requests import NOTHING_YET, Call, FirstUses, LinkSettings, LoadMain, Run
+from copublish.engines.spu.requests import NOTHING_YET, Call, ComputeSteps, FirstUses, LinkSettings, LoadMain
 from copublish.errors import EngineError, PartyLostError, SilenceError, plain_text
 from copublish.files.home import programs_folder
 from copublish.files.interrupts import deaf_children
@@ -241,7 +241,7 @@ class WorkerProcess:
 
     def _load_main_for(self, request: object) -> None:
         """Let the worker load the program that this party runs, if it has a function of it to compute."""
-        calls = [step for step in request.steps if isinstance(step, Call)] if isinstance(request, Run) else []
+        calls = [step for step in request.steps if isinstance(step, Call)] if isinstance(request, ComputeSteps) else []
         if not self._has_main and any(call.program.__module__ in MAIN_MODULES for call in calls):
             self._has_main = True
             found = get_preparation_data("worker")

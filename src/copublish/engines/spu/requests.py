@@ -211,7 +211,7 @@ def names_of_kept(steps: Iterable[Step]) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Run:
+class ComputeSteps:
     """Compute the last step; open it to all parties, or keep it as a secret: whole, or each part under its own name.
 
     What is only begun is answered at once. Whoever asks for something that needs its result waits for it.

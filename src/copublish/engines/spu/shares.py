@@ -61,21 +61,21 @@ def _meta_of(library: Any, share: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class Expression:
     """A secret as an expression: an input, a kept result, or a program on other nodes."""
 
     step: Shared | Ranged | Xored | Kept | None
     program: Program | None = None
-    arguments: tuple[Node, ...] = ()
+    arguments: tuple[Expression, ...] = ()
     public: dict[str, Any] | None = None
 
 
-def steps_of(target: Node) -> tuple[Step, ...]:
+def steps_of(target: Expression) -> tuple[Step, ...]:
     """The steps that compute a node, each node once, the target last."""
     steps: list[Step] = []
     place: dict[int, int] = {}
 
-    def visit(node: Node) -> int:
+    def visit(node: Expression) -> int:
         if id(node) not in place:
             if node.step is not None:
                 step: Step = node.step
@@ -92,7 +92,7 @@ def steps_of(target: Node) -> tuple[Step, ...]:
 
 def kept_step(secret: Secret) -> Kept:
     """The step that takes up a kept secret again."""
-    return cast(Kept, cast(Node, secret._handle).step)
+    return cast(Kept, cast(Expression, secret._handle).step)
 
 
 T = TypeVar("T")

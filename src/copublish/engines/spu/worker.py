@@ -30,6 +30,7 @@ from copublish.engines.spu.requests import (
     ABY3,
     FIRST_RESULT,
     NODES_OF_PROTOCOL,
+    ComputeSteps,
     Forget,
     Gather,
     Intersect,
@@ -39,7 +40,6 @@ from copublish.engines.spu.requests import (
     OwnedMatrix,
     OwnProducts,
     Ranged,
-    Run,
     Shared,
     ShareOf,
     Step,
@@ -157,13 +157,13 @@ class Worker:
         if self._is_replicated:
             return  # its shares come from keys that are exchanged when nodes meet
         for steps in first_programs(self.settings.first_uses):
-            first = Run(steps, keep_as=(FIRST_RESULT,))
+            first = ComputeSteps(steps, keep_as=(FIRST_RESULT,))
             session = self._session(first)
             session.begin(partial(self._compute, session, first, {}))
 
     def answer(self, request: object) -> Any:
         """Do what was asked and return what became known, if anything."""
-        if isinstance(request, Run):
+        if isinstance(request, ComputeSteps):
             return self._run(request)
         if isinstance(request, Forget):
             self._wait_for(request.names)
@@ -194,7 +194,7 @@ class Worker:
             told = ["", ""]  # which is no value, so the other node is named
         return [text[: request.at_most + 1] for text in told]
 
-    def _run(self, request: Run) -> IntArray | None:
+    def _run(self, request: ComputeSteps) -> IntArray | None:
         session = self._session(request)
         names = set(names_of_kept(request.steps))
         self._wait_for(names)
@@ -208,7 +208,7 @@ class Worker:
             raise ValueError("a result is not public after its reveal")
         return np.asarray(self._io.reconstruct([share] * len(self.settings.addresses)), dtype=np.int64)
 
-    def _keep(self, session: Session, request: Run, names: Sequence[str], kept: Shares) -> None:
+    def _keep(self, session: Session, request: ComputeSteps, names: Sequence[str], kept: Shares) -> None:
         self._kept.update(zip(names, self._compute(session, request, kept), strict=True))
 
     def _wait_for(self, names: Iterable[str]) -> None:
@@ -220,12 +220,12 @@ class Worker:
         for session in (self._main, self._products):
             session.wait()
 
-    def _session(self, request: Run) -> Session:
+    def _session(self, request: ComputeSteps) -> Session:
         """Where a program runs: products of private matrices need keys alone, and all else no keys."""
         multiplies = any(isinstance(step, OwnedMatrix | ShareOf) for step in request.steps)
         return self._products if multiplies else self._main
 
-    def _compute(self, session: Session, request: Run, kept: Shares) -> list[Any]:
+    def _compute(self, session: Session, request: ComputeSteps, kept: Shares) -> list[Any]:
         """This node's shares of a program's results; shares of a secret are the same in every session."""
         runtime = session.runtime
         names, shapes = self._put_in(runtime, request.steps, kept)
@@ -300,7 +300,9 @@ class Worker:
             words, storage_type = share_of_xor(self._link, self.settings.rank, own), XOR_TYPE
         return share_of(self._library, words, own.shape, storage_type)
 
-    def _executable(self, session: Session, request: Run, names: list[str], shapes: list[tuple[int, ...]]) -> Any:
+    def _executable(
+        self, session: Session, request: ComputeSteps, names: list[str], shapes: list[tuple[int, ...]]
+    ) -> Any:
         """The program of a request, compared with the other parties' before it runs."""
         executable = self._compiler.executable(request, names, shapes)
         digests = session.link.all_gather(hashlib.sha256(executable.code).hexdigest())

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from copublish.agreement.protocol.shapes import MAX_RECORDS
 from copublish.errors import EngineError, InvalidInputsError
 from copublish.kernel.accounting.concentrated import Concentrated, ConcentratedMeasure, ConcentratedSelect, RhoFilter
 from copublish.kernel.accounting.cost import NOTHING, Cost, cost_of
@@ -36,10 +37,6 @@ from copublish.kernel.secrets.engine import Opener
 from copublish.kernel.secrets.own_columns import OwnColumns, join_columns
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.types import IntArray
-
-MAX_RECORDS = 2**40
-"""Counts are at most the number of records, scores and sums that many times their points for a person; more than this
-would not fit beside the noise."""
 
 NO_PLACES = np.zeros(0, dtype=np.int64)
 

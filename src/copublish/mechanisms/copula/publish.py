@@ -44,7 +44,7 @@ class CopulaColumn(TypedJson):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair(TypedJson):
+class PairDependence(TypedJson):
     """Two columns and how they depend.
 
     Attributes:
@@ -78,7 +78,7 @@ class CopulaDetails(Details):
 
     copula_format: Literal[1] = 1
     columns: dict[str, CopulaColumn]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairDependence, ...]
     allocation: Division
     label_information: LabelInformation | None = None
     missing_spellings: tuple[str, ...]
@@ -92,7 +92,7 @@ class CopulaDetails(Details):
         return PublicColumns.of_release(described, self.missing_spellings, has_class=self.has_class is None)
 
     @property
-    def strongest_pairs(self) -> list[Pair]:
+    def strongest_pairs(self) -> list[PairDependence]:
         """Every two columns, those that depend most first."""
         return sorted(self.pairs, key=lambda pair: -abs(pair.correlation))
 
@@ -132,7 +132,7 @@ def copula_details(result: CopulaResult, cells: Mapping[str, Codes]) -> CopulaDe
             for name, domain in result.columns.items()
         },
         pairs=tuple(
-            Pair(
+            PairDependence(
                 columns=(names[i], names[j]),
                 noisy_sum_of_products=noisy,
                 correlation=round(float(result.model.correlations[i, j]), CORRELATION_DIGITS),

@@ -47,7 +47,7 @@ LEAST_DECREASE, SHORTEST_STEP, LARGEST_CHANGE = 1e-4, 1e-7, 5.0
 
 
 @dataclass(frozen=True)
-class NoisyTable:
+class MeasuredTable:
     """A measured table.
 
     Attributes:
@@ -83,7 +83,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Problem:
+class FittingProblem:
     """Tables that a distribution is fitted to.
 
     Attributes:
@@ -93,7 +93,7 @@ class Problem:
     """
 
     sizes: tuple[int, ...]
-    tables: tuple[NoisyTable, ...]
+    tables: tuple[MeasuredTable, ...]
     total: int
 
     @cached_property
@@ -214,7 +214,7 @@ def from_units(units: IntArray) -> FloatArray:
     return units.astype(np.float64) * FACTOR_UNIT
 
 
-def estimated_total(tables: Sequence[NoisyTable], expected: int) -> int:
+def estimated_total(tables: Sequence[MeasuredTable], expected: int) -> int:
     """The number of records from all tables' sums, each weighted by how exact it is. At least 1.
 
     The public guess counts as one more of them that is off by as much as it says: it matters where noise is larger.

@@ -13,7 +13,7 @@ from copublish.agreement.columns import PublicColumns, describe_column
 from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain
 from copublish.kernel.accounting.formatting import NORMAL_95
 from copublish.mechanisms.base import Contents, Details
-from copublish.mechanisms.marginals.model import FACTOR_UNIT, NoisyTable
+from copublish.mechanisms.marginals.model import FACTOR_UNIT, MeasuredTable
 from copublish.mechanisms.marginals.records import MarginalsResult, draw_codes, spread_evenly
 from copublish.mechanisms.marginals.tables import TABLES, rounds_of, tables_table
 from copublish.mechanisms.shared.arrow import categories, numbers
@@ -190,7 +190,7 @@ def _describe_column(
 def _most_exact(result: MarginalsResult, number: int) -> tuple[IntArray, float]:
     """The counts of one column from the table whose sums are most exact, and their error in 95 of 100 cases."""
 
-    def deviation(table: NoisyTable) -> float:
+    def deviation(table: MeasuredTable) -> float:
         others = len(table.values) // result.sizes[number]
         return table.deviation * float(np.sqrt(others))
 

@@ -25,7 +25,7 @@ from copublish.types import FloatArray
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _PublishedTable:
     """A measured table."""
 
     columns: tuple[str, ...]
@@ -51,7 +51,7 @@ class MarginalsReading(CellReading):
         return {name: ColumnCells.of(domain) for name, domain in self._details.public_columns.domains.items()}
 
     @cached_property
-    def _measured(self) -> list[_Measured]:
+    def _measured(self) -> list[_PublishedTable]:
         """The tables with their counts, in the order of measurement; noise has no part in which of them are used."""
         numbers = self._published.column("table")
         found = []
@@ -60,7 +60,7 @@ class MarginalsReading(CellReading):
             shape = [len(self._cells[name].labels) for name in table.columns]
             counts = values.astype(np.float64).reshape(shape)
             deviation, within = table.noise_deviation_in_people, table.within_95_percent
-            found.append(_Measured(table.columns, counts, deviation, within))
+            found.append(_PublishedTable(table.columns, counts, deviation, within))
         return found
 
     @cached_property
@@ -97,7 +97,7 @@ class MarginalsReading(CellReading):
             single_within=single,
         )
 
-    def _other_total(self, used: Sequence[_Measured]) -> OtherTotal | None:
+    def _other_total(self, used: Sequence[_PublishedTable]) -> OtherTotal | None:
         """The number of records: public, or from all tables that are not used."""
         public = self._certificate.public_facts.number_of_records
         if public is not None:
@@ -116,7 +116,7 @@ def law_of_tables(certificate: Certificate) -> Law:
     return law
 
 
-def _summed(table: _Measured, columns: Sequence[str]) -> tuple[FloatArray, float, int]:
+def _summed(table: _PublishedTable, columns: Sequence[str]) -> tuple[FloatArray, float, int]:
     """The counts of some of a table's columns in their order, each one's variance, and of how many cells it is."""
     away = tuple(axis for axis, name in enumerate(table.columns) if name not in columns)
     left = [name for name in table.columns if name in columns]

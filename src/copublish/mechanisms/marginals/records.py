@@ -19,7 +19,7 @@ import numpy as np
 from copublish.agreement.domain import Domain
 from copublish.agreement.model import Agreement
 from copublish.mechanisms.marginals.junction_tree import Columns, JunctionTree
-from copublish.mechanisms.marginals.model import NoisyTable
+from copublish.mechanisms.marginals.model import MeasuredTable
 from copublish.mechanisms.shared.post_processing import key_of
 from copublish.types import IntArray
 
@@ -94,7 +94,7 @@ def spread_evenly(cells: IntArray, key: bytes) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Choice:
+class RoundChoice:
     """What a round chose.
 
     Attributes:
@@ -125,9 +125,9 @@ class MarginalsResult:
 
     agreement: Agreement
     sizes: tuple[int, ...]
-    tables: tuple[NoisyTable, ...]
+    tables: tuple[MeasuredTable, ...]
     n_first: int
-    choices: tuple[Choice, ...]
+    choices: tuple[RoundChoice, ...]
     factors: IntArray
     tree: JunctionTree
     cliques: tuple[IntArray, ...]

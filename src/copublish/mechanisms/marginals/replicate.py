@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from copublish.agreement.columns import NOISY_COUNT
 from copublish.kernel.accounting.statements import Law, Noise
 from copublish.mechanisms.base import Publication
-from copublish.mechanisms.marginals.model import TABLE_BITS, NoisyTable, Problem, from_units
+from copublish.mechanisms.marginals.model import TABLE_BITS, FittingProblem, MeasuredTable, from_units
 from copublish.mechanisms.marginals.publish import MarginalsDetails, records_table
 from copublish.mechanisms.marginals.reading import law_of_tables
 from copublish.mechanisms.marginals.records import draw_codes
@@ -32,13 +32,13 @@ def replicate(publication: Publication, details: MarginalsDetails, draws: Draws)
         scale = deviation if is_gaussian else deviation / float(np.sqrt(2))
         law = Noise(law=Law.GAUSSIAN if is_gaussian else Law.LAPLACE, scale_in_people=scale)
         columns = tuple(names.index(name) for name in table.columns)
-        tables.append(NoisyTable(columns, draws.counts(law, values), deviation, table.within_95_percent))
+        tables.append(MeasuredTable(columns, draws.counts(law, values), deviation, table.within_95_percent))
     sizes = tuple(domain.size for domain in domains.values())
     total = publication.certificate.public_facts.number_of_records
     if total is None:
         weights = np.array([1 / (table.deviation**2 * len(table.values)) for table in tables])
         total = round(float(weights @ [float(table.values.sum()) for table in tables] / weights.sum()))
-    problem = Problem(sizes, tuple(tables), max(1, total))
+    problem = FittingProblem(sizes, tuple(tables), max(1, total))
     factors = np.concatenate([np.array(table.factors, dtype=np.int64) for table in details.tables])
     state = problem.fit(from_units(factors))
     cliques = tuple(np.rint(belief * 2.0**TABLE_BITS).astype(np.int64) for belief in state.beliefs)

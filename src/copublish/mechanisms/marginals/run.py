@@ -24,9 +24,9 @@ from copublish.kernel.secrets.gate import Gate
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most_cells
 from copublish.mechanisms.marginals.measurements import SMALLEST_REST
-from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
+from copublish.mechanisms.marginals.model import FittingProblem, MeasuredTable, State, estimated_total
 from copublish.mechanisms.marginals.plan import MarginalsPlan
-from copublish.mechanisms.marginals.records import Choice, MarginalsResult
+from copublish.mechanisms.marginals.records import MarginalsResult, RoundChoice
 from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model
 from copublish.mechanisms.marginals.run_tables import (
     NOT_ELIGIBLE,
@@ -51,7 +51,7 @@ NOTHING_ASKED = np.zeros(0, dtype=np.int64)
 class Fitted:
     """What was measured so far, the model of it, and by how many records its newest table moved it."""
 
-    problem: Problem
+    problem: FittingProblem
     units: IntArray
     state: State
     moved: int
@@ -81,14 +81,14 @@ def run_marginals(
     run = _Run(plan, table, computer, gate, progress)
     secret_counts = run.count_tables()
     fitted = run.fit(None, run.measure_first_tables(secret_counts, plan.first))
-    choices: list[Choice] = []
+    choices: list[RoundChoice] = []
     purse = plan.purse
     while (budget := purse.next_round()) is not None:
         number, ahead = len(choices) + 1, purse.rounds_like_the_next
         answers, offsets = run.ask(fitted, number, budget)
         index = run.choose(secret_counts, answers, offsets, plan.choice(number, budget.selection), ahead)
         if index == len(plan.candidates):
-            choices.append(Choice(None, None))
+            choices.append(RoundChoice(None, None))
             run.tell_choice(number, "none is worth its noise")
             was_last = purse.is_last
             purse = purse.after(RoundBudget(budget.selection, Fraction(0)), halve_noise=True)
@@ -98,7 +98,7 @@ def run_marginals(
         found, mean_size = run.measure_chosen(secret_counts, index, number, budget, ahead)
         run.tell_choice(number, " by ".join(plan.names[column] for column in found.columns))
         fitted = run.fit(fitted, (found,), run.part(answers, index))
-        choices.append(Choice(found.columns, len(fitted.problem.tables) - 1))
+        choices.append(RoundChoice(found.columns, len(fitted.problem.tables) - 1))
         purse = purse.after(budget, halve_noise=fitted.moved <= mean_size * len(found.values))
     if plan.rounds and purse.left > SMALLEST_REST * plan.purse.left:
         # Nothing that may be chosen is worth its noise: what is left makes the first tables more exact.
@@ -164,7 +164,7 @@ class _Run:
 
     def measure_first_tables(
         self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure
-    ) -> tuple[NoisyTable, ...]:
+    ) -> tuple[MeasuredTable, ...]:
         """Measure the tables that are measured for sure."""
         plan = self.plan
         own = self._part_of(secret_counts, 0, disclosure.entries, disclosure.entries)
@@ -180,8 +180,8 @@ class _Run:
         computing = computer_as(ProgramComputer, self.computer)
         return computing.compute(part_of, secret_counts, start=start, stop=stop, size=size)
 
-    def _noisy(self, columns: Columns, values: IntArray, disclosure: Measure | ConcentratedMeasure) -> NoisyTable:
-        return NoisyTable(columns, values, deviation(disclosure), within_95_percent(disclosure))
+    def _noisy(self, columns: Columns, values: IntArray, disclosure: Measure | ConcentratedMeasure) -> MeasuredTable:
+        return MeasuredTable(columns, values, deviation(disclosure), within_95_percent(disclosure))
 
     def _revealed(self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure, *, ahead: int) -> IntArray:
         if isinstance(disclosure, ConcentratedMeasure):
@@ -193,16 +193,16 @@ class _Run:
         """Of the range of counts and answers that are compared."""
         return count_bits(self.cells(self.plan.candidates), len(self.computer.parties))
 
-    def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...], answers: IntArray = NOTHING_ASKED) -> Fitted:
+    def fit(self, before: Fitted | None, new: tuple[MeasuredTable, ...], answers: IntArray = NOTHING_ASKED) -> Fitted:
         """Fit the model to what was measured before and to new tables, of the last of which it said `answers`."""
         tables = (*(before.problem.tables if before else ()), *new)
-        problem = Problem(self.plan.sizes, tables, self._total(tables))
+        problem = FittingProblem(self.plan.sizes, tables, self._total(tables))
         known = before.units if before else np.zeros(0, dtype=np.int64)
         start = np.concatenate([known, np.zeros(len(problem.wanted) - len(known), dtype=np.int64)])
         units, state, moved = agree_on_model(problem, start, answers, self.fitter, self.computer)
         return Fitted(problem, units, state, moved)
 
-    def _total(self, tables: tuple[NoisyTable, ...]) -> int:
+    def _total(self, tables: tuple[MeasuredTable, ...]) -> int:
         """The number of records: public, or what was agreed to be expected and all tables' sums say together."""
         public = self.table.public_total
         return estimated_total(tables, self.plan.agreement.records.expected) if public is None else max(1, public)
@@ -262,7 +262,7 @@ class _Run:
 
     def measure_chosen(
         self, secret_counts: Secret, index: int, number: int, budget: RoundBudget, ahead: int
-    ) -> tuple[NoisyTable, float]:
+    ) -> tuple[MeasuredTable, float]:
         """Measure a chosen table; return it, and how far noise moves a count on average."""
         plan, cells = self.plan, self.cells(self.plan.candidates)
         columns, start = plan.candidates[index], plan.first.entries + sum(cells[:index])

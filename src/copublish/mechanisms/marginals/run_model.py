@@ -19,7 +19,7 @@ from copublish.mechanisms.marginals.model import (
     ACCEPTED,
     LARGEST_FACTOR,
     TABLE_BITS,
-    Problem,
+    FittingProblem,
     State,
     from_units,
     in_units,
@@ -31,7 +31,7 @@ LARGEST_ROUNDING = 1.01
 
 
 def agree_on_model(
-    problem: Problem, start: IntArray, before: IntArray, fitter: str, computer: Computer
+    problem: FittingProblem, start: IntArray, before: IntArray, fitter: str, computer: Computer
 ) -> tuple[IntArray, State, int]:
     """The factors that fit, in whole units, what they make, and by how many records the model moved.
 
@@ -69,7 +69,7 @@ def agree_on_model(
 
 
 def agree_on_answers(
-    fitted: tuple[Problem, State],
+    fitted: tuple[FittingProblem, State],
     tables: Sequence[Columns],
     offsets: IntArray | None,
     fitter: str,

@@ -119,8 +119,8 @@ LEAST_BITS = 1e-9
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a column of published records tells about the label: bits, their share of the label's, bits per epsilon."""
+class InformationRow:
+    """Information on the label in one published column: bits, their share of the label's, and bits per epsilon."""
 
     column: str
     bits: float
@@ -150,11 +150,11 @@ class LabelInformation(TypedJson):
     label_bits: float
     columns: dict[str, ColumnInformation]
 
-    def told(self) -> list[Told]:
+    def told(self) -> list[InformationRow]:
         """What each column tells, the most first."""
         whole = max(self.label_bits, LEAST_BITS)
         rows = [
-            Told(column=name, bits=row.bits, share=row.bits / whole, bits_per_epsilon=row.bits_per_epsilon)
+            InformationRow(column=name, bits=row.bits, share=row.bits / whole, bits_per_epsilon=row.bits_per_epsilon)
             for name, row in self.columns.items()
         ]
         return sorted(rows, key=lambda told: -told.bits)

@@ -84,7 +84,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Column:
+class TrialColumn:
     """A column of the table of trials: its heading, and the key of a trial with how it is written."""
 
     heading: str
@@ -102,7 +102,7 @@ class Tuning(ABC):
     tried: ClassVar[Mapping[str, tuple[int, ...]]]
     """Keys whose values people may choose to try, each with the usual ones."""
 
-    columns: ClassVar[tuple[Column, ...]]
+    columns: ClassVar[tuple[TrialColumn, ...]]
     """What the table of trials shows beside scores."""
 
     legend: ClassVar[str]

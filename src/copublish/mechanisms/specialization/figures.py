@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from copublish.mechanisms.reading.estimate import Estimate
 from copublish.mechanisms.shared.svg import Figure
-from copublish.mechanisms.specialization.report import Node
+from copublish.mechanisms.specialization.report import TreeValue
 
 CHARACTER_WIDTH = 6.9
 """Of the small text of figures, in its units; labels are cut where they would run into something."""
@@ -19,7 +19,7 @@ LABELS, BARS, NUMBERS = 200.0, 120.0, 120.0
 """Width of the published values' labels, their bars, and the numbers beside them."""
 
 
-def partition_figure(trees: Mapping[str, Node]) -> Markup:
+def partition_figure(trees: Mapping[str, TreeValue]) -> Markup:
     """Draw each attribute's tree from all values at the left to the published ones at the right."""
     depth = max(_depth(tree) for tree in trees.values())
     column = max(70.0, min(140.0, 330.0 / depth))
@@ -32,7 +32,7 @@ def partition_figure(trees: Mapping[str, Node]) -> Markup:
     most = max(leaf.count.value or 0.0 for tree in trees.values() for leaf in _leaf_nodes(tree) if leaf.count)
     top = 0.0
     for name, tree in trees.items():
-        _draw_node(figure, Node(name, tree.children, tree.count), 0, top, column, bars)
+        _draw_node(figure, TreeValue(name, tree.children, tree.count), 0, top, column, bars)
         leaf_top = top
         for leaf in _leaf_nodes(tree):
             if leaf.count is not None:
@@ -43,7 +43,7 @@ def partition_figure(trees: Mapping[str, Node]) -> Markup:
     return figure.markup()
 
 
-def _draw_node(figure: Figure, node: Node, level: int, top: float, column: float, bars: float) -> None:
+def _draw_node(figure: Figure, node: TreeValue, level: int, top: float, column: float, bars: float) -> None:
     """Draw a node and what is below it."""
     x, y = level * column + 6, top + _leaves(node) * ROW / 2
     child_top = top
@@ -78,19 +78,19 @@ def _draw_count(figure: Figure, count: Estimate, x: float, y: float, most: float
     figure.add("text", count.words, class_="number", x=x + BARS + NUMBERS, y=y + 4, text_anchor="end")
 
 
-def _depth(node: Node) -> int:
+def _depth(node: TreeValue) -> int:
     return 1 + max((_depth(child) for child in node.children), default=-1)
 
 
-def _leaves(node: Node) -> int:
+def _leaves(node: TreeValue) -> int:
     return sum(map(_leaves, node.children)) or 1
 
 
-def _leaf_nodes(node: Node) -> list[Node]:
+def _leaf_nodes(node: TreeValue) -> list[TreeValue]:
     return [leaf for child in node.children for leaf in _leaf_nodes(child)] or [node]
 
 
-def _published(node: Node) -> list[str]:
+def _published(node: TreeValue) -> list[str]:
     return [leaf.label for leaf in _leaf_nodes(node)]
 
 

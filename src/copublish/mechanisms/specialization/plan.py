@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.protocol.shapes import MAX_RECORDS
 from copublish.errors import AgreementError
 from copublish.kernel.accounting.cost import Cost, cost_of
 from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, Disclosure, Influence, Measure, Place, Select
@@ -28,9 +29,6 @@ CLASSES, SPLITS, LEAVES = "class counts", "split", "leaf counts"
 
 SHARE_FOR_CLASSES = Fraction(1, 20)
 """Of the selections' budget, what the class counts take if the score weighs classes by them."""
-
-MOST_RECORDS = 2**40
-"""As the gate has it: counts and scores of more would not fit beside the noise."""
 
 RECORDS_PER_NOISE = 50
 """`auto` compares gains if the expected records are this many times a selection's noise; else `max`, which has less."""
@@ -77,7 +75,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         Raises:
             AgreementError: Naming what to change.
         """
-        room = MOST_RECORDS * points_per_person(self.score) // 2 // len(self.agreement.parties)
+        room = MAX_RECORDS * points_per_person(self.score) // 2 // len(self.agreement.parties)
         if (self.largest_selection_noise + 1).bit_length() >= room.bit_length():
             problem = (
                 "privacy.epsilon: so little is left for each specialization that its noise does not fit the engine's "

@@ -23,15 +23,15 @@ MEMBERS_SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Node:
+class TreeValue:
     """A generalized value in the tree of those above the published ones; published ones have no children."""
 
     label: str
-    children: tuple[Node, ...] = ()
+    children: tuple[TreeValue, ...] = ()
     count: Estimate | None = None
 
 
-def partition_trees(release: Publication) -> dict[str, Node]:
+def partition_trees(release: Publication) -> dict[str, TreeValue]:
     """For every attribute that was split the tree from all its values down to the published ones."""
     rows, details = estimates(release), details_of(release)
     trees = {}
@@ -43,12 +43,12 @@ def partition_trees(release: Publication) -> dict[str, Node]:
     return trees
 
 
-def _node(domain: Domain, part: CodeRange, published: Mapping[CodeRange, Estimate]) -> Node:
+def _node(domain: Domain, part: CodeRange, published: Mapping[CodeRange, Estimate]) -> TreeValue:
     if part in published:
-        return Node(domain.label(part), count=published[part])
+        return TreeValue(domain.label(part), count=published[part])
     # A taxonomy has one way down. Which interval was split first is not part of a release: all are drawn at once.
     children = domain.splits(part)[0] if isinstance(domain, CategoricalDomain) else tuple(published)
-    return Node(domain.label(part), tuple(_node(domain, child, published) for child in children))
+    return TreeValue(domain.label(part), tuple(_node(domain, child, published) for child in children))
 
 
 def facts(release: Publication) -> dict[str, Any]:

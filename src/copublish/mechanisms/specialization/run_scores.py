@@ -15,11 +15,11 @@ from typing import Literal
 import numpy as np
 
 from copublish.agreement.axis import Axis
+from copublish.agreement.protocol.shapes import MAX_RECORDS
 from copublish.errors import EngineError
 from copublish.kernel.programs.packing import add, bits_within, in_agreed_order
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.computer import ProgramComputer
-from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.kernel.secrets.secret import Secret
 from copublish.mechanisms.specialization.cut import Candidates, max_candidates
 from copublish.mechanisms.specialization.score import MAX, Score

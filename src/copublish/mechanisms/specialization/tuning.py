@@ -10,7 +10,7 @@ import numpy as np
 
 from copublish.agreement.model import Agreement
 from copublish.kernel.noise.geometric import laplace_quantile
-from copublish.mechanisms.shared.tuning import Column, PaddedRecords, Setting, Tuning, Work, spell
+from copublish.mechanisms.shared.tuning import PaddedRecords, Setting, TrialColumn, Tuning, Work, spell
 from copublish.mechanisms.specialization.costs import work_of
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.settings import SpecializationSettings
@@ -28,12 +28,12 @@ class SpecializationTuning(Tuning):
     """Scores, numbers of specializations, and shares of the budget for selections."""
 
     tried: ClassVar[Mapping[str, tuple[int, ...]]] = {"specializations": (2, 4, 7, 10, 13)}
-    columns: ClassVar[tuple[Column, ...]] = (
-        Column("score", "score"),
-        Column("splits", "rounds"),
-        Column("counts", "cells", "{:,.0f}"),
-        Column("within", "count_within", "± {:,}"),
-        Column("noise", "selection_scale", "{:,.3g}"),
+    columns: ClassVar[tuple[TrialColumn, ...]] = (
+        TrialColumn("score", "score"),
+        TrialColumn("splits", "rounds"),
+        TrialColumn("counts", "cells", "{:,.0f}"),
+        TrialColumn("within", "count_within", "± {:,}"),
+        TrialColumn("noise", "selection_scale", "{:,.3g}"),
     )
     legend: ClassVar[str] = (
         "Splits: specializations made. Within: a count, in 95 of 100 cases, in people. Noise: its scale in a selection."

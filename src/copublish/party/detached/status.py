@@ -101,7 +101,7 @@ class Job(Seen):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Disclosure:
+class ChargedDisclosure:
     """One disclosure, as it was charged before it was opened; epsilon in words."""
 
     at: str
@@ -125,7 +125,7 @@ class Charged:
     reserved: str
     opened: str
     relation: Neighbors
-    disclosures: tuple[Disclosure, ...]
+    disclosures: tuple[ChargedDisclosure, ...]
 
 
 def _charged(entry: Entry, opened: Sequence[Disclosed]) -> Charged:
@@ -137,7 +137,7 @@ def _charged(entry: Entry, opened: Sequence[Disclosed]) -> Charged:
         opened=_epsilon(total, relation),
         relation=relation,
         disclosures=tuple(
-            Disclosure(at=one.charged_at, what=one.label, epsilon=_epsilon(one.cost, relation)) for one in opened
+            ChargedDisclosure(at=one.charged_at, what=one.label, epsilon=_epsilon(one.cost, relation)) for one in opened
         ),
     )
 

@@ -21,7 +21,7 @@ ECHOES = 5
 
 
 @dataclass(frozen=True)
-class Link:
+class MeasuredLink:
     """A measured link.
 
     Attributes:
@@ -69,7 +69,7 @@ def _problem_with(dial_back: Callable[[], None]) -> str | None:
     return None
 
 
-def measure(channel: Channel, n_bytes: int = MAX_MEASURED_BYTES) -> Link:
+def measure(channel: Channel, n_bytes: int = MAX_MEASURED_BYTES) -> MeasuredLink:
     """Measure the link to another party.
 
     Raises:
@@ -92,7 +92,7 @@ def measure(channel: Channel, n_bytes: int = MAX_MEASURED_BYTES) -> Link:
     channel.receive_bytes(n_bytes, seconds=SECONDS)
     back = time.monotonic() - start - trip
     least = 1e-4  # on one machine a transfer takes next to nothing
-    return Link(trip, (n_bytes / max(there, least), n_bytes / max(back, least)))
+    return MeasuredLink(trip, (n_bytes / max(there, least), n_bytes / max(back, least)))
 
 
 def ask_to_dial_back(channel: Channel) -> str | None:

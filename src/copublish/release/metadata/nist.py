@@ -20,7 +20,7 @@ Level = Literal["top", "middle", "bottom"]
 
 
 @dataclass(frozen=True)
-class Claim:
+class PyramidBlock:
     """One block of the pyramid.
 
     Attributes:
@@ -36,7 +36,7 @@ class Claim:
     argued: str
 
 
-def nist_claims(certificate: Certificate) -> list[Claim]:
+def nist_claims(certificate: Certificate) -> list[PyramidBlock]:
     """The blocks of the pyramid, from the top.
 
     Privacy:
@@ -55,9 +55,9 @@ def nist_statement(certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def _top(certificate: Certificate) -> Iterator[Claim]:
+def _top(certificate: Certificate) -> Iterator[PyramidBlock]:
     epsilon, relation = certificate.epsilon, certificate.epsilon.calibrated_to
-    yield Claim(
+    yield PyramidBlock(
         "top",
         "privacy parameters",
         f"epsilon {epsilon_words(epsilon.public[relation])} for the public, {_for_insiders(epsilon)}; delta at most "
@@ -65,14 +65,14 @@ def _top(certificate: Certificate) -> Iterator[Claim]:
         "certificate.json: epsilon, delta_bound",
     )
     variant = certificate.deployment.dp_variant
-    yield Claim(
+    yield PyramidBlock(
         "top",
         "variant",
         f"{variant.variant_name}. {variant.variant_details}",
         "certificate.json: deployment.dp_variant",
     )
     bounded = "unbounded" if relation == "add-remove" else "bounded"
-    yield Claim(
+    yield PyramidBlock(
         "top",
         "unit of privacy",
         f"one person, with all their cells at every party; noise is calibrated to {RELATION_WORDS[relation]} "
@@ -90,9 +90,9 @@ def _for_insiders(epsilon: EpsilonStatement) -> str:
     return f"{epsilon_words(epsilon.insiders[epsilon.calibrated_to])} for the other parties"
 
 
-def _middle(certificate: Certificate) -> Iterator[Claim]:
+def _middle(certificate: Certificate) -> Iterator[PyramidBlock]:
     made = certificate.deployment.implementation
-    yield Claim(
+    yield PyramidBlock(
         "middle",
         "algorithms and correctness",
         f"{made.mechanisms} {made.composition}" + ("" if certificate.audit is None else f" {certificate.audit.words}"),
@@ -100,14 +100,14 @@ def _middle(certificate: Certificate) -> Iterator[Claim]:
         + ("" if certificate.audit is None else ", audit")
         + "; docs/privacy-promise.md",
     )
-    yield Claim(
+    yield PyramidBlock(
         "middle",
         "utility",
         f"The noise of each of the {len(certificate.disclosures):,} disclosures is stated, and so is how far published "
         "values are off.",
         "certificate.json: disclosures; README.md",
     )
-    yield Claim(
+    yield PyramidBlock(
         "middle",
         "bias",
         f"Noise weighs more on small groups than on large ones. {made.post_processing}",
@@ -115,28 +115,28 @@ def _middle(certificate: Certificate) -> Iterator[Claim]:
     )
 
 
-def _bottom(certificate: Certificate) -> Iterator[Claim]:
-    yield Claim(
+def _bottom(certificate: Certificate) -> Iterator[PyramidBlock]:
+    yield PyramidBlock(
         "bottom",
         "trust model",
         f"{certificate.deployment.deployment_model.model_name}. Secrecy: {certificate.engine.secrecy}",
         "certificate.json: engine, assumptions, views",
     )
-    yield Claim(
+    yield PyramidBlock(
         "bottom",
         "access control",
         f"Outside a release: {in_words(certificate.parties)} guard their own data by their own rules. The release "
         "is for everybody who has the folder.",
         "not argued here",
     )
-    yield Claim(
+    yield PyramidBlock(
         "bottom",
         "side channels",
         "How long steps take is not hidden from the other parties. Messages of programs on secrets have lengths that "
         "depend on public sizes alone.",
         "docs/known-limits.md; docs/secure-engine.md",
     )
-    yield Claim(
+    yield PyramidBlock(
         "bottom",
         "data collection exposure",
         "Outside a release: what the owners collected, from whom and why, no release can tell.",

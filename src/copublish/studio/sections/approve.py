@@ -1,6 +1,6 @@
-"""Evidence in the place Approve: an audit as a job, what it found, and putting it beside the agreement.
+"""Evidence in the section Approve: an audit as a job, what it found, and putting it beside the agreement.
 
-The place Approve: decide, knowing what is opened, to whom, and what it costs.
+The section Approve: decide, knowing what is opened, to whom, and what it costs.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 import copublish as cp
-from copublish.studio.context import Situation, situation_of
-from copublish.studio.pages import REFUSED, Problem, SameStep, attachment, command_line, fragment, page
+from copublish.studio.context import Situation, StudioSection, situation_of
+from copublish.studio.pages import REFUSED, FormProblem, SameStep, attachment, command_line, fragment, page
 from copublish.studio.routing import FORM_TOKEN, change, file_of, secret_of, text_of, view
 from copublish.studio.sections import approve as approve_audit
-from copublish.studio.sections.place import Place
 
 AUDIT = "audit"
 USUAL_MINUTES = "10"
@@ -73,14 +72,14 @@ def show_part(request: Request) -> Response:
     )
 
 
-def start(situation: Situation, form: FormData) -> Problem | None:
+def start(situation: Situation, form: FormData) -> FormProblem | None:
     """Start an audit of the agreement as it is now; what it lacks, if none could be started."""
     try:
         minutes = float(text_of(form, "minutes"))
     except ValueError:
         minutes = 0
     if not FEWEST_MINUTES <= minutes <= MOST_MINUTES:
-        return Problem(f"Write a number of minutes from {FEWEST_MINUTES:g} to {MOST_MINUTES:,}.", "minutes")
+        return FormProblem(f"Write a number of minutes from {FEWEST_MINUTES:g} to {MOST_MINUTES:,}.", "minutes")
     cp.runs.start_job(AUDIT, agreement=str(situation.desk.agreement_file), minutes=minutes)
     return None
 
@@ -110,18 +109,18 @@ TYPED = ("name", "role", "note", "reason", "until")
 
 
 def show(request: Request) -> Response:
-    """The page of the place."""
+    """The page of the section."""
     return _page(request)
 
 
-def _page(request: Request, *problems: Problem, form: FormData | None = None, told: Sequence[str] = ()) -> Response:
+def _page(request: Request, *problems: FormProblem, form: FormData | None = None, told: Sequence[str] = ()) -> Response:
     situation = situation_of(request)
     agreement, file = situation.agreement, situation.desk.agreement_file
     if agreement is None:
         return page(
             request,
             "approve_none.html.j2",
-            place="approve",
+            section="approve",
             title="Approve",
             problem=situation.problem,
             exists=file.exists(),
@@ -141,7 +140,7 @@ def _page(request: Request, *problems: Problem, form: FormData | None = None, to
     return page(
         request,
         "approve.html.j2",
-        place="approve",
+        section="approve",
         title=f"Approve {agreement.name}",
         step=step,
         problems=problems,
@@ -203,7 +202,7 @@ def _sign(request: Request, form: FormData, *, refusing: bool) -> Response:
                 **said,  # type: ignore[arg-type]
             )
     except cp.CopublishError as exc:
-        return _page(request, Problem(str(exc), _field(exc, refusing=refusing)), form=form)
+        return _page(request, FormProblem(str(exc), _field(exc, refusing=refusing)), form=form)
     return RedirectResponse("/approve#approvals", 303)
 
 
@@ -242,7 +241,7 @@ def take_back(request: Request, form: FormData) -> Response:
             raise cp.approvals.ApprovalError("There is no such refusal of your party.")
         cp.approvals.take_back_refusal(situation.desk.agreement_file, file)
     except cp.CopublishError as exc:
-        return _page(request, Problem(str(exc)))
+        return _page(request, FormProblem(str(exc)))
     return RedirectResponse("/approve#approvals", 303)
 
 
@@ -260,7 +259,7 @@ def limit(request: Request, form: FormData) -> Response:
             ledger_state=text_of(form, "ledger_state"),  # a form without it was not made from a ledger
         )
     except cp.LedgerError as exc:
-        return _page(request, Problem(str(exc), "limit_delta" if "delta" in str(exc) else "limit_epsilon"))
+        return _page(request, FormProblem(str(exc), "limit_delta" if "delta" in str(exc) else "limit_epsilon"))
     return RedirectResponse("/approve#ledger", 303)
 
 
@@ -271,7 +270,7 @@ def start_audit(request: Request, form: FormData) -> Response:
     try:
         problem = approve_audit.start(situation_of(request), form)
     except cp.CopublishError as exc:
-        problem = Problem(str(exc), "minutes")
+        problem = FormProblem(str(exc), "minutes")
     return RedirectResponse("/approve#evidence", 303) if problem is None else _page(request, problem, form=form)
 
 
@@ -280,7 +279,7 @@ def keep_audit(request: Request, form: FormData) -> Response:
     try:
         approve_audit.keep(situation_of(request))
     except cp.CopublishError as exc:
-        return _page(request, Problem(str(exc), "evidence"))
+        return _page(request, FormProblem(str(exc), "evidence"))
     return RedirectResponse("/approve#evidence", 303)
 
 
@@ -288,11 +287,11 @@ def add(request: Request, form: FormData) -> Response:
     """Put approvals that others sent beside the agreement."""
     content = file_of(form, "approvals_file")
     if content is None:
-        return _page(request, Problem("Choose a file that another party sent.", "approvals_file"))
+        return _page(request, FormProblem("Choose a file that another party sent.", "approvals_file"))
     try:
         told = cp.approvals.add_approvals(situation_of(request).desk.agreement_file, content)
     except cp.CopublishError as exc:
-        return _page(request, Problem(str(exc), "approvals_file"))
+        return _page(request, FormProblem(str(exc), "approvals_file"))
     return _page(request, told=told)
 
 
@@ -327,7 +326,7 @@ def state(situation: Situation) -> str:
     return f"{there} of {needed}" if needed else "none needed"
 
 
-PLACE = Place(
+SECTION = StudioSection(
     name="approve",
     title="Approve",
     state=state,

@@ -1,4 +1,4 @@
-"""The place Draft: write the agreement with the rules checked while typing."""
+"""The section Draft: write the agreement with the rules checked while typing."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 import copublish as cp
-from copublish.studio.context import Desk, Situation, desk_of, situation_of
-from copublish.studio.pages import REFUSED, Problem, SameStep, command_line, fragment, page
+from copublish.studio.context import Desk, Situation, StudioSection, desk_of, situation_of
+from copublish.studio.pages import REFUSED, FormProblem, SameStep, command_line, fragment, page
 from copublish.studio.releases import choices, chosen
 from copublish.studio.routing import change, file_of, text_of, view
 from copublish.studio.sections.draft_merge import ROUTES as MERGE_ROUTES
-from copublish.studio.sections.place import Place
 
 STARTED_FROM = "started_from"
 ROWS = ("parties", "columns")
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedDraft:
     """A draft as it stands in the fields, with what has to change.
 
     Attributes:
@@ -32,7 +31,7 @@ class Checked:
     """
 
     text: str
-    problems: tuple[Problem, ...]
+    problems: tuple[FormProblem, ...]
 
     @property
     def by_field(self) -> Mapping[str, Sequence[str]]:
@@ -43,12 +42,12 @@ class Checked:
         return found
 
 
-def checked(form: cp.drafts.DraftForm, folder: Path) -> Checked:
+def checked(form: cp.drafts.DraftForm, folder: Path) -> CheckedDraft:
     """Read fields, and ask the rules."""
     draft, unread = form.read()
-    problems = [Problem(one.sentence, one.place) for one in unread]
-    problems += [Problem(one.sentence, form.field_of(one.place)) for one in whole_problems(draft, folder)]
-    return Checked(cp.drafts.draft_text(draft), tuple(problems))
+    problems = [FormProblem(one.sentence, one.place) for one in unread]
+    problems += [FormProblem(one.sentence, form.field_of(one.place)) for one in whole_problems(draft, folder)]
+    return CheckedDraft(cp.drafts.draft_text(draft), tuple(problems))
 
 
 def whole_problems(draft: cp.drafts.Draft, folder: Path) -> tuple[cp.drafts.DraftProblem, ...]:
@@ -76,7 +75,7 @@ def show(request: Request) -> Response:
         draft = cp.drafts.load_draft(desk.agreement_file)
     except cp.AgreementError as exc:
         text = desk.agreement_file.read_bytes()[:MOST_TEXT].decode("utf-8-sig", errors="replace")
-        return show_text(request, text, [Problem(sentence, "text") for sentence in exc.problems])
+        return show_text(request, text, [FormProblem(sentence, "text") for sentence in exc.problems])
     return show_form(request, cp.drafts.DraftForm.of(draft), saved="saved" in request.query_params)
 
 
@@ -89,7 +88,7 @@ def show_form(
     *,
     saved: bool = False,
     started_from: str | None = None,
-    problems: Sequence[Problem] = (),
+    problems: Sequence[FormProblem] = (),
     changed: Sequence[str] | None = None,
 ) -> Response:
     """The page with fields.
@@ -108,7 +107,7 @@ def show_form(
     return page(
         request,
         "draft.html.j2",
-        place="draft",
+        section="draft",
         title="Draft",
         step=check_step(desk),
         problems=problems,
@@ -128,14 +127,14 @@ def show_form(
 
 
 def show_text(
-    request: Request, text: str, problems: Sequence[Problem] = (), started_from: str | None = None
+    request: Request, text: str, problems: Sequence[FormProblem] = (), started_from: str | None = None
 ) -> Response:
     """The page with the file as text."""
     desk = desk_of(request)
     return page(
         request,
         "draft_text.html.j2",
-        place="draft",
+        section="draft",
         title="Draft as text",
         step=check_step(desk),
         problems=problems,
@@ -178,7 +177,7 @@ def save(request: Request, form: FormData) -> Response:
     draft, unread = typed.read()
     started_from = text_of(form, STARTED_FROM)
     if unread:
-        problems = [Problem(one.sentence, one.place) for one in unread]
+        problems = [FormProblem(one.sentence, one.place) for one in unread]
         return show_form(request, typed, started_from=started_from, problems=problems)
     try:
         cp.drafts.save_draft(cp.drafts.draft_text(draft), desk.agreement_file, started_from=started_from)
@@ -187,7 +186,7 @@ def save(request: Request, form: FormData) -> Response:
             request,
             typed,
             started_from=started_from,
-            problems=[Problem(str(exc), "changed")],
+            problems=[FormProblem(str(exc), "changed")],
             changed=changed_since(desk.agreement_file, draft),
         )
     return RedirectResponse("/draft?saved", 303)
@@ -213,10 +212,13 @@ def save_text(request: Request, form: FormData) -> Response:
         cp.drafts.draft_from_text(text, desk.agreement_file.name)
         cp.drafts.save_draft(text, desk.agreement_file, started_from=started_from)
     except cp.AgreementError as exc:
-        return show_text(request, text, [Problem(sentence, "text") for sentence in exc.problems], started_from)
+        return show_text(request, text, [FormProblem(sentence, "text") for sentence in exc.problems], started_from)
     except cp.drafts.DraftChangedError as exc:
         found = changed_since(desk.agreement_file, cp.drafts.draft_from_text(text))
-        problems = [Problem(str(exc), "text"), *(Problem(f"Yours against the file now: {one}") for one in found)]
+        problems = [
+            FormProblem(str(exc), "text"),
+            *(FormProblem(f"Yours against the file now: {one}") for one in found),
+        ]
         return show_text(request, text, problems, started_from)
     return RedirectResponse("/draft?saved", 303)
 
@@ -227,7 +229,7 @@ def start(request: Request, form: FormData) -> Response:
         draft = started_draft(request, form)
     except (cp.AgreementError, cp.SourceError, UnicodeDecodeError) as exc:
         sentences = exc.problems if isinstance(exc, cp.AgreementError) else [_plain(exc)]
-        return start_page(request, form, [Problem(sentence, _start_field(sentence)) for sentence in sentences])
+        return start_page(request, form, [FormProblem(sentence, _start_field(sentence)) for sentence in sentences])
     desk = desk_of(request)
     if desk.agreement_file.exists():
         return show_form(request, cp.drafts.DraftForm.of(draft))
@@ -281,7 +283,7 @@ def _file_name(form: FormData, name: str) -> str:
     return str(getattr(form.get(name), "filename", "") or "dictionary")
 
 
-def start_page(request: Request, form: FormData | None = None, problems: Sequence[Problem] = ()) -> Response:
+def start_page(request: Request, form: FormData | None = None, problems: Sequence[FormProblem] = ()) -> Response:
     """How to start."""
     desk = desk_of(request)
     typed = {key: text_of(form, key) if form is not None else "" for key in (*ESSENTIALS, "party", "data")}
@@ -289,7 +291,7 @@ def start_page(request: Request, form: FormData | None = None, problems: Sequenc
     return page(
         request,
         "draft_start.html.j2",
-        place="draft",
+        section="draft",
         title="Draft",
         step=start_step(desk),
         problems=problems,
@@ -308,7 +310,7 @@ def identity(request: Request, form: FormData) -> Response:
         raw = form.get("passphrase")
         cp.identities.make_identity(text_of(form, "party"), passphrase=raw if isinstance(raw, str) else None)
     except cp.CopublishError as exc:
-        return page(request, "message.html.j2", place="draft", title="Not done", message=str(exc), status=REFUSED)
+        return page(request, "message.html.j2", section="draft", title="Not done", message=str(exc), status=REFUSED)
     return RedirectResponse("/draft#identity", 303)
 
 
@@ -344,7 +346,7 @@ def state(situation: Situation) -> str:
     return "1 open point" if number == 1 else f"{number} open points"
 
 
-PLACE = Place(
+SECTION = StudioSection(
     name="draft",
     title="Draft",
     state=state,

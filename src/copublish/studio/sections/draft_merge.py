@@ -1,4 +1,4 @@
-"""Of the place Draft: merging with another party's draft, and what changed between two."""
+"""Of the section Draft: merging with another party's draft, and what changed between two."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 import copublish as cp
 from copublish.studio.context import desk_of
-from copublish.studio.pages import REFUSED, Problem, SameStep, command_line, page
+from copublish.studio.pages import REFUSED, FormProblem, SameStep, command_line, page
 from copublish.studio.routing import change, file_of, text_of, view
 
 MINE, THEIRS = "mine", "theirs"
@@ -31,31 +31,31 @@ def merge(request: Request, form: FormData) -> Response:
     try:
         theirs_text = uploaded.decode("utf-8-sig") if uploaded is not None else raw if isinstance(raw, str) else ""
         if not theirs_text.strip():
-            return _merge_page(request, Problem("Choose the draft of the other party.", "theirs"))
+            return _merge_page(request, FormProblem("Choose the draft of the other party.", "theirs"))
         theirs = cp.drafts.draft_from_text(theirs_text, "Their draft")
         mine = cp.drafts.load_draft(desk.agreement_file)
     except UnicodeDecodeError:
-        return _merge_page(request, Problem("It is not UTF-8 text. A draft is a TOML file.", "theirs"))
+        return _merge_page(request, FormProblem("It is not UTF-8 text. A draft is a TOML file.", "theirs"))
     except cp.AgreementError as exc:
-        return _merge_page(request, *(Problem(sentence, "theirs") for sentence in exc.problems))
+        return _merge_page(request, *(FormProblem(sentence, "theirs") for sentence in exc.problems))
     choices = _choices(form)
     merged = cp.drafts.compare_drafts({MINE: mine, THEIRS: theirs}, choices)
     started_from = text_of(form, "started_from")
-    problems: list[Problem] = []
+    problems: list[FormProblem] = []
     if text_of(form, "act") == "save":
         if merged.conflicts:
-            problems = [Problem(one.sentence, _field(one.path)) for one in merged.conflicts]
+            problems = [FormProblem(one.sentence, _field(one.path)) for one in merged.conflicts]
         else:
             try:
                 cp.drafts.save_draft(cp.drafts.draft_text(merged.draft), desk.agreement_file, started_from=started_from)
                 return RedirectResponse("/draft?saved", 303)
             except cp.drafts.DraftChangedError as exc:
-                problems = [Problem(f"{exc} What you see now is merged with the file as it is.")]
+                problems = [FormProblem(f"{exc} What you see now is merged with the file as it is.")]
                 started_from = ""
     return page(
         request,
         "draft_merge.html.j2",
-        place="draft",
+        section="draft",
         title="Merge",
         step=_step(request),
         problems=problems,
@@ -69,11 +69,11 @@ def merge(request: Request, form: FormData) -> Response:
     )
 
 
-def _merge_page(request: Request, *problems: Problem) -> Response:
+def _merge_page(request: Request, *problems: FormProblem) -> Response:
     return page(
         request,
         "draft_merge.html.j2",
-        place="draft",
+        section="draft",
         title="Merge",
         step=_step(request),
         problems=problems,
@@ -118,23 +118,23 @@ def changes(request: Request, form: FormData) -> Response:
     """What changed between an older draft, or the bundle that somebody approved, and the file as it is."""
     uploaded = file_of(form, "before")
     if uploaded is None:
-        return _changes_page(request, Problem("Choose the draft to compare with.", "before"))
+        return _changes_page(request, FormProblem("Choose the draft to compare with.", "before"))
     try:
         before = cp.drafts.draft_from_text(uploaded.decode("utf-8-sig"), "The other draft")
         found = cp.drafts.differences(before, cp.drafts.load_draft(desk_of(request).agreement_file))
     except UnicodeDecodeError:
-        return _changes_page(request, Problem("It is not UTF-8 text. A draft is a TOML file.", "before"))
+        return _changes_page(request, FormProblem("It is not UTF-8 text. A draft is a TOML file.", "before"))
     except cp.AgreementError as exc:
-        return _changes_page(request, *(Problem(sentence, "before") for sentence in exc.problems))
+        return _changes_page(request, *(FormProblem(sentence, "before") for sentence in exc.problems))
     return _changes_page(request, found=found)
 
 
-def _changes_page(request: Request, *problems: Problem, found: list[str] | None = None) -> Response:
+def _changes_page(request: Request, *problems: FormProblem, found: list[str] | None = None) -> Response:
     name = desk_of(request).agreement_file.name
     return page(
         request,
         "draft_changes.html.j2",
-        place="draft",
+        section="draft",
         title="What changed",
         step=SameStep(
             command=command_line("copublish", "check", name, "--since", "BEFORE.toml"),

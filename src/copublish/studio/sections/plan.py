@@ -1,4 +1,4 @@
-"""The place Plan: choose epsilon and mechanism by what comes out, before private data are touched."""
+"""The section Plan: choose epsilon and mechanism by what comes out, before private data are touched."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 import copublish as cp
-from copublish.studio.context import Situation, desk_of, situation_of
-from copublish.studio.pages import REFUSED, LinkChoice, Problem, SameStep, chosen_link, command_line, fragment, page
+from copublish.studio.context import Situation, StudioSection, desk_of, situation_of
+from copublish.studio.pages import REFUSED, FormProblem, LinkChoice, SameStep, chosen_link, command_line, fragment, page
 from copublish.studio.releases import choices, chosen
 from copublish.studio.routing import change, text_of, view
-from copublish.studio.sections.place import Place
 
 STEPS = ("0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "5", "10")
 TRY = "try_mechanism"
@@ -78,11 +77,11 @@ class Batch:
 
 
 def show(request: Request) -> Response:
-    """The page of the place."""
+    """The page of the section."""
     return _page(request)
 
 
-def _page(request: Request, *problems: Problem) -> Response:
+def _page(request: Request, *problems: FormProblem) -> Response:
     situation = situation_of(request)
     file = situation.desk.agreement_file
     started_from = cp.drafts.hash_of_file(file)  # before it is read: one that is written meanwhile is another one
@@ -102,7 +101,7 @@ def _page(request: Request, *problems: Problem) -> Response:
     return page(
         request,
         "plan.html.j2",
-        place="plan",
+        section="plan",
         title="Plan",
         step=SameStep(
             command=command_line("copublish", "plan", file.name, "--mechanism", "all", "--epsilon", epsilon),
@@ -142,7 +141,7 @@ def table(request: Request) -> Response:
     return fragment(request, "plan_table.html.j2", batch=batch, link=link, is_part=True)
 
 
-def _epsilon(request: Request, agreement: cp.Agreement | None) -> tuple[str, Problem | None]:
+def _epsilon(request: Request, agreement: cp.Agreement | None) -> tuple[str, FormProblem | None]:
     """The epsilon that is asked about: typed, by the slider, or by the error that somebody can bear."""
     asked = request.query_params
     usual = "1" if agreement is None else _plain(agreement.privacy.epsilon)
@@ -151,9 +150,9 @@ def _epsilon(request: Request, agreement: cp.Agreement | None) -> tuple[str, Pro
         try:
             return cp.planning.epsilon_for_error(agreement, float(asked.get("error", ""))), None
         except ValueError:
-            return typed or usual, Problem("Write a number of people, like 4.", "error")
+            return typed or usual, FormProblem("Write a number of people, like 4.", "error")
         except cp.CopublishError as exc:
-            return typed or usual, Problem(str(exc), "error")
+            return typed or usual, FormProblem(str(exc), "error")
     step = asked.get("step", "")
     # Without scripts the slider says nothing to the field beside it: if that was left as it was, the slider counts.
     if typed == shown and step.isdecimal() and int(step) < len(STEPS) and int(step) != _step(shown):
@@ -161,7 +160,7 @@ def _epsilon(request: Request, agreement: cp.Agreement | None) -> tuple[str, Pro
     value = _epsilon_from(typed)
     if value is not None:
         return _plain(value), None
-    return usual, Problem(f"{WRONG_EPSILON[:-1]}, got '{typed}'.", "epsilon")
+    return usual, FormProblem(f"{WRONG_EPSILON[:-1]}, got '{typed}'.", "epsilon")
 
 
 def _epsilon_from(typed: str) -> Decimal | None:
@@ -306,9 +305,9 @@ def start(request: Request, form: FormData) -> Response:
     runs, like, epsilon = text_of(form, "runs"), text_of(form, "like"), text_of(form, "epsilon")
     problems = []
     if not asked:
-        problems.append(Problem("Tick at least one mechanism.", "mechanism-0"))
+        problems.append(FormProblem("Tick at least one mechanism.", "mechanism-0"))
     if not (runs.isdecimal() and 1 <= int(runs) <= MOST_RUNS):
-        problems.append(Problem(f"Write a number of runs from 1 to {MOST_RUNS}.", "runs"))
+        problems.append(FormProblem(f"Write a number of runs from 1 to {MOST_RUNS}.", "runs"))
     table = None
     try:
         if like:
@@ -316,12 +315,12 @@ def start(request: Request, form: FormData) -> Response:
         if isinstance(table, cp.DatabaseTable):
             raise cp.SourceError("Take a file: what is in it has to be public, and a job keeps what it found.")
     except cp.SourceError as exc:
-        problems.append(Problem(str(exc), "like"))
+        problems.append(FormProblem(str(exc), "like"))
     value = _epsilon_from(epsilon)
     if value is None:
-        problems.append(Problem(WRONG_EPSILON, "epsilon"))
+        problems.append(FormProblem(WRONG_EPSILON, "epsilon"))
     if like and "is_public" not in form:
-        problems.append(Problem("Say that the table is public: nothing is charged for a plan.", "is_public"))
+        problems.append(FormProblem("Say that the table is public: nothing is charged for a plan.", "is_public"))
     if problems or value is None:
         return _page(request, *problems)
     jobs = [
@@ -353,14 +352,14 @@ def take(request: Request, form: FormData) -> Response:
     file = desk_of(request).agreement_file
     epsilon = _epsilon_from(text_of(form, "epsilon"))
     if epsilon is None:
-        return _page(request, Problem(WRONG_EPSILON, "epsilon"))
+        return _page(request, FormProblem(WRONG_EPSILON, "epsilon"))
     try:
         draft = cp.drafts.load_draft(file)
         privacy = {**draft.content.get("privacy", {}), "epsilon": Decimal(_plain(epsilon))}
         changed = replace(draft, content={**draft.content, "privacy": privacy})
         cp.drafts.save_draft(cp.drafts.draft_text(changed), file, started_from=text_of(form, STARTED_FROM))
     except (cp.AgreementError, cp.drafts.DraftChangedError) as exc:
-        return _page(request, Problem(str(exc)))
+        return _page(request, FormProblem(str(exc)))
     return RedirectResponse("/plan", 303)
 
 
@@ -375,7 +374,7 @@ def state(situation: Situation) -> str:
     return "" if situation.agreement is None else f"epsilon {_plain(situation.agreement.privacy.epsilon)}"
 
 
-PLACE = Place(
+SECTION = StudioSection(
     name="plan",
     title="Plan",
     state=state,

@@ -1,4 +1,4 @@
-"""The place Read: find a release, trust it, use it. Released values alone."""
+"""The section Read: find a release, trust it, use it. Released values alone."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 import copublish as cp
-from copublish.studio.context import Situation, situation_of
+from copublish.studio.context import Situation, StudioSection, situation_of
 from copublish.studio.histograms import column_cards
 from copublish.studio.pages import AS_ATTACHMENT, SameStep, attachment, command_line, page
 from copublish.studio.releases import folder_of, key_of, release_folders
 from copublish.studio.routing import is_text, view
-from copublish.studio.sections.place import Place
 
 ROWS = 100
 LONGEST_FILTER = 200
@@ -66,7 +65,7 @@ def show(request: Request) -> Response:
     return page(
         request,
         "read.html.j2",
-        place="read",
+        section="read",
         title="Read",
         step=SameStep(command="copublish ledger", python=f"cp.ledger.Ledger({str(situation.ledger_file)!r}).budgets()"),
         releases=[_listed(folder) for folder in release_folders(situation)],
@@ -84,7 +83,7 @@ def look(request: Request) -> Response:
     return page(
         request,
         "read_one.html.j2",
-        place="read",
+        section="read",
         title=folder.name if release is None else release.certificate.release,
         step=SameStep(
             command=f"{command_line('copublish', 'verify', folder)}\n{command_line('copublish', 'show', folder)}",
@@ -117,7 +116,7 @@ def table(request: Request) -> Response:
     return page(
         request,
         "read_table.html.j2",
-        place="read",
+        section="read",
         title=f"{release.certificate.release}: {name}",
         step=SameStep(
             command=command_line("copublish", "show", folder),
@@ -244,7 +243,7 @@ def _word(cell: object) -> str:
     return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
 
 
-PLACE = Place(
+SECTION = StudioSection(
     name="read",
     title="Read",
     state=state,

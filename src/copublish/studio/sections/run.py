@@ -1,4 +1,4 @@
-"""The place Run: watch this party's release to its end, or stop it knowingly."""
+"""The section Run: watch this party's release to its end, or stop it knowingly."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 import copublish as cp
-from copublish.studio.context import Situation, situation_of
-from copublish.studio.pages import REFUSED, Problem, SameStep, attachment, command_line, fragment, links_of, page
+from copublish.studio.context import Situation, StudioSection, situation_of
+from copublish.studio.pages import REFUSED, FormProblem, SameStep, attachment, command_line, fragment, links_of, page
 from copublish.studio.releases import choices, chosen, key_of
 from copublish.studio.routing import change, secret_of, text_of, view
-from copublish.studio.sections.place import Place
 
 LEFT_OUT = ("null class", "doubled", "no identifier", "not compared")
 """Rules whose rows count nowhere; the other rules replace a value, or clamp it."""
@@ -94,7 +93,7 @@ def ask_to_stop(request: Request) -> Response:
     """What stopping costs now, before anything is stopped."""
     run = _run_of(request)
     step = SameStep(command=command_line("copublish", "runs", run.id[:8], "--stop"), python=f"cp.runs.stop({run.id!r})")
-    return page(request, "run_stop.html.j2", place="run", title="Stop this run?", step=step, **_facts(run))
+    return page(request, "run_stop.html.j2", section="run", title="Stop this run?", step=step, **_facts(run))
 
 
 def stop(request: Request, form: FormData) -> Response:
@@ -111,7 +110,7 @@ def preflight(request: Request, form: FormData) -> Response:
     try:
         found = _preflight(situation, name, table)
     except cp.CopublishError as exc:
-        return _start_page(request, situation, problems=[Problem(str(exc), "data")], data=name, table=table)
+        return _start_page(request, situation, problems=[FormProblem(str(exc), "data")], data=name, table=table)
     return _start_page(request, situation, preflight=found, data=name, table=table)
 
 
@@ -122,7 +121,7 @@ def start(request: Request, form: FormData) -> Response:
     try:
         run = _started(situation, form, name, table)
     except cp.CopublishError as exc:
-        return _start_page(request, situation, problems=[Problem(str(exc))], data=name, table=table)
+        return _start_page(request, situation, problems=[FormProblem(str(exc))], data=name, table=table)
     return RedirectResponse(f"/run/{run.id}", 303)
 
 
@@ -202,7 +201,7 @@ def _start_page(
     request: Request,
     situation: Situation,
     *,
-    problems: Sequence[Problem] = (),
+    problems: Sequence[FormProblem] = (),
     preflight: Preflight | None = None,
     data: str = "",
     table: str = "",
@@ -218,7 +217,7 @@ def _start_page(
     return page(
         request,
         "run.html.j2",
-        place="run",
+        section="run",
         title="Run",
         step=_step(situation, data),
         problems=problems,
@@ -265,7 +264,13 @@ def _watched(request: Request, run: cp.runs.Run) -> Response:
         python=f"for seen in cp.runs.follow({run.id!r}):\n    print(seen.state, seen.phase)",
     )
     return page(
-        request, "run_one.html.j2", place="run", title=f"Run of {run.release}", step=step, is_part=False, **_facts(run)
+        request,
+        "run_one.html.j2",
+        section="run",
+        title=f"Run of {run.release}",
+        step=step,
+        is_part=False,
+        **_facts(run),
     )
 
 
@@ -296,7 +301,7 @@ def _run_of(request: Request) -> cp.runs.Run:
     return found
 
 
-PLACE = Place(
+SECTION = StudioSection(
     name="run",
     title="Run",
     state=state,

@@ -43,8 +43,8 @@ def begins_with_choices(game: Game) -> bool:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where runs with the same winners are.
+class ChoiceNode:
+    """A node of the tree of choices: all runs with the same winners.
 
     Attributes:
         evidence: What the winners say by the stated laws.
@@ -66,7 +66,7 @@ class Choices:
 
     def __init__(self, game: Game, epsilon: float, least: float) -> None:
         self._game, self._least = game, least
-        self._places: dict[Winners, Place] = {(): Place(0.0, epsilon)}
+        self._places: dict[Winners, ChoiceNode] = {(): ChoiceNode(0.0, epsilon)}
         self._steps: dict[Winners, Part] = {}
 
     def play(self, coins: NDArray[np.bool_]) -> tuple[Floats, dict[str, Floats]]:
@@ -116,7 +116,7 @@ class Choices:
             if after not in self._places:
                 said = evidence(step.disclosure, np.array([winner]), step.measured)
                 spent = step.claim.epsilon * step.people
-                self._places[after] = Place(before.evidence + said, before.to_come - spent)
+                self._places[after] = ChoiceNode(before.evidence + said, before.to_come - spent)
             found.append((after, runs[chosen == winner]))
         return found
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from copublish.tools.drafting.draft import Draft
 from copublish.tools.drafting.fields import ColumnFields, DraftFields, DraftProblem, PartyFields
-from copublish.tools.drafting.form_fields import Reading, fields_of_draft
+from copublish.tools.drafting.form_fields import FieldsRead, fields_of_draft
 
 
 @dataclass(kw_only=True)
@@ -53,7 +53,7 @@ class DraftForm(DraftFields):
 
     def read(self) -> tuple[Draft, tuple[DraftProblem, ...]]:
         """The draft that the fields say, and what could not be read at all, under the names of fields."""
-        reading = Reading(self)
+        reading = FieldsRead(self)
         return reading.draft(), tuple(reading.problems)
 
     def field_of(self, place: str) -> str:

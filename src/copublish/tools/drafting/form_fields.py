@@ -161,7 +161,7 @@ def _sections(tables: Mapping[str, Any]) -> str:
 Row = TypeVar("Row", PartyFields, ColumnFields)
 
 
-class Reading:
+class FieldsRead:
     """Fields read back."""
 
     def __init__(self, form: DraftFields) -> None:

@@ -25,7 +25,7 @@ WITHOUT_CLASS = "without a class here, as a run counts them nowhere"
 
 
 @dataclass(frozen=True)
-class Told:
+class GeneralizedData:
     """Other data in a release's terms, and what had to be changed for it.
 
     Attributes:
@@ -64,7 +64,9 @@ def generalize(release: Publication | Generalization, data: Source, *, strict: b
     return generalize_and_tell(release, data, strict=strict).table
 
 
-def generalize_and_tell(release: Publication | Generalization, data: Source, *, strict: bool = False) -> Told:
+def generalize_and_tell(
+    release: Publication | Generalization, data: Source, *, strict: bool = False
+) -> GeneralizedData:
     """As `generalize`, and what had to be changed for it.
 
     Raises:
@@ -85,7 +87,7 @@ def generalize_and_tell(release: Publication | Generalization, data: Source, *, 
     return _read(cut.public_columns, data, convert, number_type=pa.string(), strict=strict)
 
 
-def read_values(columns: PublicColumns, source: Source, *, strict: bool = False) -> Told:
+def read_values(columns: PublicColumns, source: Source, *, strict: bool = False) -> GeneralizedData:
     """The columns of a release from other data, with their own values where they are as agreed.
 
     Categories are text without surrounding space, or the label of the missing category; numbers are float64, null
@@ -108,7 +110,9 @@ Convert = Callable[[Domain, Encoded], pa.Array]
 """What a column of a batch becomes, from its domain, its codes and its numbers."""
 
 
-def _read(wanted: PublicColumns, source: Source, convert: Convert, *, number_type: pa.DataType, strict: bool) -> Told:
+def _read(
+    wanted: PublicColumns, source: Source, convert: Convert, *, number_type: pa.DataType, strict: bool
+) -> GeneralizedData:
     with open_rows(source) as opened:
         told = _convert_table(wanted, opened, convert, number_type)
     if strict and told.changes:
@@ -116,7 +120,9 @@ def _read(wanted: PublicColumns, source: Source, convert: Convert, *, number_typ
     return told
 
 
-def _convert_table(wanted: PublicColumns, opened: OpenRows, convert: Convert, number_type: pa.DataType) -> Told:
+def _convert_table(
+    wanted: PublicColumns, opened: OpenRows, convert: Convert, number_type: pa.DataType
+) -> GeneralizedData:
     class_name = wanted.class_name
     domains = {name: domain for name, domain in wanted.domains.items() if name != class_name}
     if ambiguous := ambiguous_columns(list(domains), list(opened.columns)):
@@ -140,4 +146,4 @@ def _convert_table(wanted: PublicColumns, opened: OpenRows, convert: Convert, nu
                     changes.note(name, named, (what, WITHOUT_CLASS if rule.makes_null_rows else effect), found)
     types = {name: number_type if isinstance(domains[name], NumericalDomain) else pa.string() for name in domains}
     table = pa.table({name: pa.chunked_array(parts, types[name]) for name, parts in columns.items()})
-    return Told(table, changes.listed())
+    return GeneralizedData(table, changes.listed())

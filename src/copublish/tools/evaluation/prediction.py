@@ -34,7 +34,7 @@ LEAST_CHANCE = 0.001
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class ScoreEstimate:
     """A score on test records, and how much each of them moves it.
 
     Attributes:
@@ -51,14 +51,14 @@ class Estimate:
         """How far the score would move with other test records; noise and training records are no part of it."""
         return float(np.sqrt(np.sum(self.influences**2)))
 
-    def minus(self, other: Estimate) -> Estimate:
+    def minus(self, other: ScoreEstimate) -> ScoreEstimate:
         """The difference from another score on the same test records. What both owe to the records cancels."""
-        return Estimate(self.value - other.value, self.influences - other.influences)
+        return ScoreEstimate(self.value - other.value, self.influences - other.influences)
 
 
-def mean_estimate(estimates: Sequence[Estimate]) -> Estimate:
+def mean_estimate(estimates: Sequence[ScoreEstimate]) -> ScoreEstimate:
     """The mean of scores on the same test records."""
-    return Estimate(
+    return ScoreEstimate(
         float(np.mean([one.value for one in estimates])), np.mean([one.influences for one in estimates], axis=0)
     )
 
@@ -75,14 +75,14 @@ class Prediction:
         accuracy: The share of records that is predicted rightly.
     """
 
-    area: Estimate
-    balanced_accuracy: Estimate
-    log_loss: Estimate | None
-    accuracy: Estimate
+    area: ScoreEstimate
+    balanced_accuracy: ScoreEstimate
+    log_loss: ScoreEstimate | None
+    accuracy: ScoreEstimate
 
-    def of(self, metric: MetricName) -> Estimate | None:
+    def of(self, metric: MetricName) -> ScoreEstimate | None:
         """One of the scores."""
-        found: Estimate | None = getattr(self, metric)
+        found: ScoreEstimate | None = getattr(self, metric)
         return found
 
     def described(self) -> dict[str, float | None]:
@@ -176,14 +176,14 @@ def _scores(
         log_loss = _mean(-np.log(np.maximum(given, LEAST_CHANCE)))
     recalls = [_mean(is_right.astype(float), of_class[value]) for value in counted]
     return Prediction(
-        area=mean_estimate(areas) if areas else Estimate(0.5, np.zeros(len(truth))),
+        area=mean_estimate(areas) if areas else ScoreEstimate(0.5, np.zeros(len(truth))),
         balanced_accuracy=mean_estimate(recalls),
         log_loss=log_loss,
         accuracy=_mean(is_right.astype(float)),
     )
 
 
-def area_estimate(is_class: BoolArray, scores: FloatArray) -> Estimate:
+def area_estimate(is_class: BoolArray, scores: FloatArray) -> ScoreEstimate:
     """The area under the ROC curve of one class, with DeLong's structural components as influences.
 
     The area is how often a record of the class has a higher score than another one, ties counting half (DeLong, DeLong,
@@ -201,12 +201,12 @@ def area_estimate(is_class: BoolArray, scores: FloatArray) -> Estimate:
     above[~is_class] = 1 - (ranks[~is_class] - rankdata(scores[~is_class])) / n_class
     area = float(above[is_class].mean())
     sizes = np.where(is_class, n_class, n_rest)
-    return Estimate(area, (above - area) / np.sqrt(sizes * np.maximum(sizes - 1, 1)))
+    return ScoreEstimate(area, (above - area) / np.sqrt(sizes * np.maximum(sizes - 1, 1)))
 
 
-def _mean(values: FloatArray, kept: BoolArray | None = None) -> Estimate:
+def _mean(values: FloatArray, kept: BoolArray | None = None) -> ScoreEstimate:
     """The mean of what is kept; its influences give the usual standard error of a mean."""
     kept = np.ones(len(values), dtype=np.bool_) if kept is None else kept
     n = int(kept.sum())
     mean = float(values[kept].mean())
-    return Estimate(mean, np.where(kept, values - mean, 0.0) / np.sqrt(n * max(n - 1, 1)))
+    return ScoreEstimate(mean, np.where(kept, values - mean, 0.0) / np.sqrt(n * max(n - 1, 1)))

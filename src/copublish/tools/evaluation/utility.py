@@ -20,9 +20,9 @@ from copublish.tools.evaluation.distances import correlation_error, mean_errors,
 from copublish.tools.evaluation.prediction import (
     METRICS,
     RANKED_CLASSIFIERS,
-    Estimate,
     MetricName,
     Prediction,
+    ScoreEstimate,
     mean_estimate,
     prediction_scores,
 )
@@ -161,11 +161,11 @@ class Summary:
         """What is ranked by: the mean area under the ROC curve of the best classifier."""
         return self._mean("area", self.classifier).value
 
-    def _estimates(self, metric: MetricName, classifier: ClassifierName) -> list[Estimate]:
+    def _estimates(self, metric: MetricName, classifier: ClassifierName) -> list[ScoreEstimate]:
         found = [run.predictions[classifier].of(metric) for run in self.runs]
         return [estimate for estimate in found if estimate is not None]
 
-    def _mean(self, metric: MetricName, classifier: ClassifierName) -> Estimate:
+    def _mean(self, metric: MetricName, classifier: ClassifierName) -> ScoreEstimate:
         return mean_estimate(self._estimates(metric, classifier))
 
     def noise_variance(self, metric: MetricName, classifier: ClassifierName) -> float | None:

@@ -28,7 +28,7 @@ from copublish.tools.planning.release_plan import ReleasePlan
 from copublish.tools.planning.tables import made_up_table, read_like
 from copublish.tools.planning.trials import (
     NOTHING_FROM_MADE_UP_DATA,
-    Choice,
+    SettingChoice,
     Trial,
     TrialGround,
     best_refinement,
@@ -185,7 +185,7 @@ class _Trials:
         first = list(tell(try_setting(ground, self.agreement, one, self.runs) for one in self.settings))
         choice = choose_setting(first, first[0])
         if self.is_made_up:
-            choice = Choice(first[0], first, len(first), is_agreed=True)
+            choice = SettingChoice(first[0], first, len(first), is_agreed=True)
         refined = [choice.trial]
         if self.tuning is not None and refines:
             settings = self.tuning.refinements(choice.trial.setting)
@@ -213,7 +213,9 @@ class _Trials:
             if epsilon != self.budget:
                 yield try_setting(ground, self.agreement, replace(chosen.setting, epsilon=epsilon), self.runs)
 
-    def _advice(self, ground: TrialGround, choice: Choice, chosen: Trial, beside: Sequence[Trial]) -> dict[str, Any]:
+    def _advice(
+        self, ground: TrialGround, choice: SettingChoice, chosen: Trial, beside: Sequence[Trial]
+    ) -> dict[str, Any]:
         limits = None if self.tuning is None else self.tuning.limits(self.agreement)
         if self.is_made_up:
             nothing: dict[str, Any] = {"recommendation": None, "can_tell": False, "as_good": [], "advice": None}

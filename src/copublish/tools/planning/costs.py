@@ -101,7 +101,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
+class RunCost:
     """What a secure run costs.
 
     Attributes:
@@ -132,7 +132,7 @@ def measured_coefficients() -> Coefficients:
 
 def cost_of(
     work: Work, *, cells: float = 0.0, surroundings: Surroundings | None = None, by: Coefficients | None = None
-) -> Cost:
+) -> RunCost:
     """What some work costs.
 
     Args:
@@ -151,7 +151,7 @@ def cost_of(
     waiting = dot(known.round_trips, work) * around.round_trip_seconds
     # While one sends the other mostly waits for it; on one machine that takes no time.
     transfer = 0.0 if around.bytes_per_second is None else mib * MIB / around.bytes_per_second
-    return Cost(
+    return RunCost(
         cpu_seconds=around.slower * (cpu + counting + writing),
         seconds=around.slower * (computing + counting_ratio * counting + writing) + waiting + transfer,
         waiting_seconds=waiting,

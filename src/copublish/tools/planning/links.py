@@ -118,7 +118,7 @@ LARGEST_FILE = 2**20
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _StoredLink:
     """A link as the file has it; the slower direction."""
 
     round_trip_seconds: float
@@ -132,7 +132,7 @@ def keep_link(
     """Keep what was measured between two parties; an older measurement goes."""
     known = _known()
     day = datetime.now(UTC).date().isoformat()
-    known[_ends(agreement, party, peer)] = _Measured(round_trip_seconds, bytes_per_second, day)
+    known[_ends(agreement, party, peer)] = _StoredLink(round_trip_seconds, bytes_per_second, day)
     file = _file()
     make_private_folder(file.parent)
     new = file.with_name(f".{file.name}-{os.urandom(4).hex()}")
@@ -166,12 +166,12 @@ def _ends(agreement: Agreement, party: str, peer: str) -> str:
     return " - ".join(f"{name} at {agreement.parties[name].host or 'no host'}" for name in (party, peer))
 
 
-def _known() -> dict[str, _Measured]:
+def _known() -> dict[str, _StoredLink]:
     """What was kept; nothing of a file that is damaged, since it can be measured again."""
     try:
         content = json.loads(read_regular(_file(), LARGEST_FILE))
         found = {
-            ends: _Measured(float(said["round_trip_seconds"]), float(said["bytes_per_second"]), str(said["day"]))
+            ends: _StoredLink(float(said["round_trip_seconds"]), float(said["bytes_per_second"]), str(said["day"]))
             for ends, said in content.items()
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError):

@@ -112,7 +112,7 @@ NOTHING_FROM_MADE_UP_DATA = (
 
 
 @dataclass(frozen=True)
-class Choice:
+class SettingChoice:
     """A setting, and which others are as good.
 
     Attributes:
@@ -148,7 +148,7 @@ class Choice:
         return f"the best mean, but it cannot be told: {as_good} within one standard error of the best"
 
 
-def choose_setting(trials: Sequence[Trial], agreed: Trial) -> Choice:
+def choose_setting(trials: Sequence[Trial], agreed: Trial) -> SettingChoice:
     """What to take of one mechanism at one budget: the best, or what is agreed unless the best is clearly better.
 
     The best of many settings is ahead by chance: of twelve that are equal, more often than not by a standard error.
@@ -161,7 +161,7 @@ def choose_setting(trials: Sequence[Trial], agreed: Trial) -> Choice:
 
     as_good = [one for one in trials if one is top or not is_behind(one)]
     is_agreed = any(one is agreed for one in as_good)
-    return Choice(agreed if is_agreed else top, as_good, len(trials), is_agreed)
+    return SettingChoice(agreed if is_agreed else top, as_good, len(trials), is_agreed)
 
 
 def best_refinement(trials: Sequence[Trial]) -> Trial:

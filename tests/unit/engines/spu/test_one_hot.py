@@ -17,7 +17,7 @@ from copublish.engines.spu.one_hot import (
     words_of,
 )
 from copublish.engines.spu.requests import Call, Kept, OwnProducts, ShareOf
-from copublish.engines.spu.shares import Node
+from copublish.engines.spu.shares import Expression
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.secrets.computer import Columns
 from copublish.kernel.secrets.secret import Secret
@@ -74,7 +74,7 @@ class BothNodes(MarkingNode):
 
     def compute(self, program, *secrets, **public):
         found = program(np, *map(self.open, secrets), **public)
-        return Secret(Node(self.keep(found)), found.shape)
+        return Secret(Expression(self.keep(found)), found.shape)
 
     def _keep_parts(self, steps, shapes):
         values = []
@@ -86,7 +86,7 @@ class BothNodes(MarkingNode):
             else:
                 values.append(self._value(step))
         assert [values[-1].shape] == shapes
-        return [Secret(Node(self.keep(values[-1])), shapes[0])]
+        return [Secret(Expression(self.keep(values[-1])), shapes[0])]
 
     def _value(self, step):
         if isinstance(step, ShareOf):

@@ -10,7 +10,7 @@ import pytest
 
 import copublish as cp
 from copublish.engines.spu.engine import SpuEngine
-from copublish.engines.spu.requests import Forget, Gather, Run
+from copublish.engines.spu.requests import ComputeSteps, Forget, Gather
 from copublish.errors import PartyLostError
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.processes import throwaway_ledger
@@ -40,7 +40,7 @@ class Worker:
             raise AssertionError("a lane was asked to count")
         if isinstance(request, Gather):
             return [request.text] * 2
-        assert isinstance(request, Run | Forget)
+        assert isinstance(request, ComputeSteps | Forget)
         return None
 
     def kill(self) -> None:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from copublish.engines.spu.process import LoadingWorker, WorkerProcess
-from copublish.engines.spu.requests import Call, LoadMain, Run, Shared
+from copublish.engines.spu.requests import Call, ComputeSteps, LoadMain, Shared
 from copublish.errors import SourceError
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.programs.packing import add
@@ -88,8 +88,8 @@ def test_the_partys_program_is_loaded_once_and_only_for_functions_of_its_own():
     worker = WorkerProcess.__new__(WorkerProcess)
     worker._has_main, worker._connection = False, SimpleNamespace(send=sent.append)  # type: ignore[assignment]
     number = Shared(np.zeros(1, dtype=np.int64))
-    worker._load_main_for(Run((number, Call(add, (0,), {}))))
+    worker._load_main_for(ComputeSteps((number, Call(add, (0,), {}))))
     assert not sent
     for _ in range(2):
-        worker._load_main_for(Run((number, Call(of_main, (0,), {}))))
+        worker._load_main_for(ComputeSteps((number, Call(of_main, (0,), {}))))
     assert [type(request) for request in sent] == [LoadMain]

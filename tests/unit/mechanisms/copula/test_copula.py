@@ -16,11 +16,11 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import copublish as cp
+from copublish.agreement.protocol.shapes import MAX_RECORDS
 from copublish.engines.ideal import Room
 from copublish.kernel.accounting.disclosures import NEIGHBORS, Divided
 from copublish.kernel.programs.noise import measurement_fits
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.mechanisms.copula.model import (
     SCORE_LIMIT,
     correlation_for,

@@ -16,10 +16,10 @@ import pytest
 
 import copublish as cp
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain, flat_taxonomy
+from copublish.agreement.protocol.shapes import MAX_RECORDS
 from copublish.errors import AgreementError
 from copublish.kernel.accounting.disclosures import NEIGHBORS
 from copublish.kernel.programs.noise import measurement_fits
-from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.mechanisms.hpdp import coordinates as moments
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates, quantized
 from copublish.mechanisms.hpdp.plan import HpdpPlan

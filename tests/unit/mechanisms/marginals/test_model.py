@@ -10,8 +10,8 @@ from copublish.mechanisms.marginals.model import (
     ACCEPTED,
     FITTED,
     SHRINKAGE,
-    NoisyTable,
-    Problem,
+    FittingProblem,
+    MeasuredTable,
     estimated_total,
     from_units,
     in_units,
@@ -21,7 +21,7 @@ SIZES = (2, 3, 2)
 TOTAL = 400
 
 
-def noisy_tables(deviation: float, seed: int) -> tuple[NoisyTable, ...]:
+def noisy_tables(deviation: float, seed: int) -> tuple[MeasuredTable, ...]:
     generator = np.random.default_rng(seed)
     whole = generator.multinomial(TOTAL, generator.dirichlet(np.ones(12))).reshape(SIZES)
     found = []
@@ -29,11 +29,11 @@ def noisy_tables(deviation: float, seed: int) -> tuple[NoisyTable, ...]:
         away = tuple(column for column in range(3) if column not in columns)
         counts = whole.sum(axis=away).ravel()
         values = np.rint(counts + generator.normal(0, deviation, counts.shape)).astype(np.int64)
-        found.append(NoisyTable(columns, values, deviation, 1.96 * deviation))
+        found.append(MeasuredTable(columns, values, deviation, 1.96 * deviation))
     return tuple(found)
 
 
-def by_brute_force(tables: tuple[NoisyTable, ...], total: int) -> np.ndarray:
+def by_brute_force(tables: tuple[MeasuredTable, ...], total: int) -> np.ndarray:
     """Minimize the primal over all cells of the joint table, as logarithms that are normalized."""
 
     def cost(logs: np.ndarray) -> float:
@@ -55,7 +55,7 @@ def by_brute_force(tables: tuple[NoisyTable, ...], total: int) -> np.ndarray:
 @pytest.mark.parametrize(("deviation", "seed"), [(1.0, 0), (5.0, 1), (40.0, 2), (300.0, 3)])
 def test_the_fit_is_the_distribution_that_minimizes_over_the_whole_table(deviation, seed) -> None:
     tables = noisy_tables(deviation, seed)
-    problem = Problem(SIZES, tables, TOTAL)
+    problem = FittingProblem(SIZES, tables, TOTAL)
     state = problem.fit(np.zeros(len(problem.wanted)))
     assert problem.misfit(state) <= FITTED
     (fitted,) = state.beliefs  # three tables of three columns make one clique
@@ -64,13 +64,13 @@ def test_the_fit_is_the_distribution_that_minimizes_over_the_whole_table(deviati
 
 def test_without_noise_the_tables_are_met() -> None:
     tables = noisy_tables(1e-3, 4)
-    problem = Problem(SIZES, tables, TOTAL)
+    problem = FittingProblem(SIZES, tables, TOTAL)
     state = problem.fit(np.zeros(len(problem.wanted)))
     assert np.abs(state.answers - problem.wanted).max() < 0.1
 
 
 def test_the_gradient_is_that_of_the_cost() -> None:
-    problem = Problem(SIZES, noisy_tables(5.0, 5), TOTAL)
+    problem = FittingProblem(SIZES, noisy_tables(5.0, 5), TOTAL)
     factors = np.random.default_rng(6).normal(0, 0.3, len(problem.wanted))
     state, step = problem.state(factors), 1e-5
     for place in range(len(factors)):
@@ -81,7 +81,7 @@ def test_the_gradient_is_that_of_the_cost() -> None:
 
 
 def test_factors_in_whole_units_are_accepted_and_wrong_ones_are_not() -> None:
-    problem = Problem(SIZES, noisy_tables(5.0, 7), TOTAL)
+    problem = FittingProblem(SIZES, noisy_tables(5.0, 7), TOTAL)
     units = in_units(problem.fit(np.zeros(len(problem.wanted))).factors)
     assert problem.misfit(problem.state(from_units(units))) <= ACCEPTED
     wrong = units.copy()
@@ -91,14 +91,14 @@ def test_factors_in_whole_units_are_accepted_and_wrong_ones_are_not() -> None:
 
 @pytest.mark.parametrize("deviation", [1e3, 1e6])
 def test_noise_that_is_larger_than_all_counts_is_fitted_as_well(deviation) -> None:
-    problem = Problem(SIZES, noisy_tables(deviation, 8), 1)
+    problem = FittingProblem(SIZES, noisy_tables(deviation, 8), 1)
     assert problem.misfit(problem.fit(np.zeros(len(problem.wanted)))) <= ACCEPTED
 
 
 def test_the_total_is_the_inverse_variance_mean_of_sums_and_guess() -> None:
-    first = NoisyTable((0,), np.array([90, 30]), 10.0, 0)  # 120, variance 200
-    second = NoisyTable((1,), np.array([60, 30, 50, 0]), 5.0, 0)  # 140, variance 100
+    first = MeasuredTable((0,), np.array([90, 30]), 10.0, 0)  # 120, variance 200
+    second = MeasuredTable((1,), np.array([60, 30, 50, 0]), 5.0, 0)  # 140, variance 100
     weights = np.array([1 / 200, 1 / 100, 1 / 50**2])
     assert abs(estimated_total([first, second], 50) - weights @ [120, 140, 50] / weights.sum()) <= 1
-    huge = NoisyTable((0,), np.array([-(10**6), 0]), 1e6, 0)
+    huge = MeasuredTable((0,), np.array([-(10**6), 0]), 1e6, 0)
     assert 40 <= estimated_total([huge], 50) <= 50  # the public guess is all that is known then

@@ -13,7 +13,7 @@ import pytest
 from mbi.marginal_oracles import message_passing_stable
 
 from copublish.mechanisms.marginals.junction_tree import Columns, marginals
-from copublish.mechanisms.marginals.model import NoisyTable, Problem
+from copublish.mechanisms.marginals.model import FittingProblem, MeasuredTable
 
 pytestmark = pytest.mark.slow  # another library
 
@@ -37,9 +37,9 @@ def shape(columns: Columns) -> list[int]:
     return [SIZES[column] for column in columns]
 
 
-def measured(records: np.ndarray, columns: Columns) -> NoisyTable:
+def measured(records: np.ndarray, columns: Columns) -> MeasuredTable:
     codes = np.ravel_multi_index([records[:, column] for column in columns], shape(columns))
-    return NoisyTable(columns, np.bincount(codes, minlength=np.prod(shape(columns))), 1e-3, 1e-3)
+    return MeasuredTable(columns, np.bincount(codes, minlength=np.prod(shape(columns))), 1e-3, 1e-3)
 
 
 def records_of_a_chain(n: int) -> np.ndarray:
@@ -54,8 +54,8 @@ def records_of_a_chain(n: int) -> np.ndarray:
 
 def test_beliefs_are_those_of_mbi_for_the_same_factors() -> None:
     generator = np.random.default_rng(2)
-    tables = tuple(NoisyTable(c, np.zeros(np.prod(shape(c)), dtype=np.int64), 1.0, 1.96) for c in WITH_CYCLES)
-    problem = Problem(SIZES, tables, TOTAL)
+    tables = tuple(MeasuredTable(c, np.zeros(np.prod(shape(c)), dtype=np.int64), 1.0, 1.96) for c in WITH_CYCLES)
+    problem = FittingProblem(SIZES, tables, TOTAL)
     factors = generator.normal(0, 1, len(problem.wanted))
     parts = np.split(factors, np.cumsum([len(table.values) for table in tables])[:-1])
     arrays = {
@@ -74,7 +74,7 @@ def test_what_no_table_shows_follows_as_in_mbi() -> None:
     """Exact tables have one distribution of most entropy, whoever fits it: pairs that were not measured agree."""
     chain = tuple((column, column + 1) for column in range(len(SIZES) - 1))
     tables = tuple(measured(records_of_a_chain(TOTAL), columns) for columns in chain)
-    problem = Problem(SIZES, tables, TOTAL)
+    problem = FittingProblem(SIZES, tables, TOTAL)
     state = problem.fit(np.zeros(len(problem.wanted)))
     others = [pair for pair in combinations(range(len(SIZES)), 2) if pair not in chain][::6]  # each takes mbi a while
     found = [TOTAL * answer for answer in marginals(problem.tree, state.beliefs, others)]

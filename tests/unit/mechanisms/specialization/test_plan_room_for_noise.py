@@ -6,8 +6,6 @@ import pytest
 
 import copublish as cp
 from copublish.errors import AgreementError
-from copublish.kernel.secrets.gate import MAX_RECORDS
-from copublish.mechanisms.specialization.plan import MOST_RECORDS
 from support import repartition, small_mapping
 
 
@@ -18,7 +16,6 @@ def agreement_with(epsilon: str, share: str) -> cp.Agreement:
 
 
 def test_noise_that_is_larger_than_scores_may_be_is_refused():
-    assert MOST_RECORDS == MAX_RECORDS
     cp.describe(agreement_with("0.00001", "0.4"))
     with pytest.raises(AgreementError, match="so little is left for each specialization"):
         cp.describe(agreement_with("0.000001", "0.01"))

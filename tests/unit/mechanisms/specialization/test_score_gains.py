@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from copublish import AgreementError, agreement_from_mapping
+from copublish.agreement.protocol.shapes import MAX_RECORDS
 from copublish.kernel.accounting.disclosures import NEIGHBORS
 from copublish.kernel.programs.noise import measurement_fits, selection_fits
-from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.mechanisms.specialization.cut import Candidates, Cut
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.score import (

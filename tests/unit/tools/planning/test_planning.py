@@ -23,7 +23,7 @@ from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.tuning import SpecializationTuning
 from copublish.release.describe import describe
 from copublish.tools.evaluation.baseline import BASELINE
-from copublish.tools.evaluation.prediction import METRICS, Estimate, Prediction
+from copublish.tools.evaluation.prediction import METRICS, Prediction, ScoreEstimate
 from copublish.tools.evaluation.utility import DISTANCES, Summary, Utility
 from copublish.tools.planning import plots
 from copublish.tools.planning.advice import plan_release
@@ -115,8 +115,8 @@ def test_the_grid_has_the_agreed_setting_and_no_two_that_are_the_same_release():
 def trial(area: float, rounds: int, error: float = 0.001, share: str = "0.4", runs: int = 2) -> Trial:
     """A trial with this mean area, of which noise alone has this standard error."""
     nothing = np.zeros(4)
-    runs_of = [Estimate(area + error * shift, nothing) for shift in ((-1, 1) if runs == 2 else (0,))]
-    exact = Estimate(0.5, nothing)
+    runs_of = [ScoreEstimate(area + error * shift, nothing) for shift in ((-1, 1) if runs == 2 else (0,))]
+    exact = ScoreEstimate(0.5, nothing)
     utilities = [
         Utility(
             {"decision-tree": Prediction(area=one, balanced_accuracy=exact, log_loss=None, accuracy=exact)},
