@@ -55,8 +55,8 @@ def _owners(agreement: Agreement) -> Iterator[str]:
 def _needed_columns(agreement: Agreement) -> Iterator[str]:
     if agreement.class_ is None and agreement.mechanism.needs_class:
         yield (
-            f"the agreement: 'class' is missing, which the mechanism '{agreement.mechanism.name}' predicts: write a "
-            "section [class] with a name and values"
+            f"class: it is missing, and the mechanism '{agreement.mechanism.name}' predicts it. Write a section "
+            "[class] with a name and values, or take a mechanism that needs none"
         )
     elif agreement.class_ is None and len(agreement.attributes) < 2:
         yield (

@@ -59,6 +59,7 @@ def init(
     ] = None,
     identifier: Annotated[str | None, typer.Option(help="Column that identifies a person.")] = None,
     class_: Annotated[str | None, typer.Option("--class", help="Column to predict.")] = None,
+    no_class: Annotated[bool, typer.Option("--no-class", help="No column is to be predicted.")] = False,
     partition: Annotated[str | None, typer.Option(help="horizontal, vertical or arbitrary.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the release.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Name under which ledgers count what is spent.")] = None,
@@ -102,6 +103,8 @@ def init(
         raise typer.BadParameter(
             "it shows values of --from and asks about each: add --ask", param_hint="--offer-values"
         )
+    if no_class and class_ is not None:
+        raise typer.BadParameter("--class names a column to predict: leave out one of them", param_hint="--no-class")
     owners = _owners(data or [], table or [], party)
     described = {} if dictionary is None else read_dictionary(dictionary)
     given: dict[str, Any] = {
@@ -111,6 +114,7 @@ def init(
         "epsilon": option(epsilon, epsilon_from, "--epsilon"),
         "expected": option(expected, expected_from, "--expected"),
         "mechanism": option(mechanism, mechanism_from, "--mechanism"),
+        "has_class": False if no_class else None,
     }
     said_something = any(value is not None for value in (*given.values(), identifier, class_, party))
     if not (owners or described or asking or said_something):

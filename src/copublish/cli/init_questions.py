@@ -77,6 +77,10 @@ MOST_OFFERED = 40
 """Columns with more values than this are left to the code book."""
 
 
+NO_CLASS = "-"
+"""The answer that no column is to be predicted."""
+
+
 @dataclass(frozen=True)
 class Owner:
     """Data that columns are drafted from, and whose they are."""
@@ -116,10 +120,20 @@ def ask_essentials(given: Mapping[str, Any], parts: Sequence[PartyColumns], dict
     settle("identifier", "Column that identifies a person", column_from(known), roles.get("identifier", by_name))
     # The class may be a column of another party, which a dictionary knows.
     anybodys = list(dict.fromkeys([*known, *dictionary]))
-    settle("class_name", "Column to predict (the class)", column_from(anybodys), roles.get("class", FILL_IN))
+    if answers.get("has_class", True):
+        text = f"Column to predict (the class; {NO_CLASS} if there is none)"
+        settle("class_name", text, _class_from(anybodys), roles.get("class", FILL_IN))
+        if answers["class_name"] == NO_CLASS:
+            del answers["class_name"]
+            answers["has_class"] = False
     settle("epsilon", "Epsilon (0.1 to 2 is usual; smaller protects more)", epsilon_from)
     settle("expected", "Public estimate of the number of records", expected_from)
     return Essentials(**answers, parties=parties)
+
+
+def _class_from(known: Sequence[str]) -> Callable[[str], str]:
+    read = column_from(known)
+    return lambda text: NO_CLASS if text.strip() == NO_CLASS else read(text)
 
 
 def ask_about_columns(

@@ -39,6 +39,9 @@ LONGEST_REASON = 1_000
 SHIPPED: tuple[AnyMechanism, ...] = (Specialization(), Marginals(), Copula(), Hpdp(), Vhdp(), IdpIr())
 """The mechanisms that come with copublish."""
 
+FIRST_CHOICE_WITHOUT_CLASS = "marginals"
+"""What it asks for where no column is to be predicted."""
+
 _by_name: dict[str, AnyMechanism] = {}
 
 

@@ -69,8 +69,8 @@ def test_only_the_mechanism_that_predicts_the_class_needs_one():
     assert not MechanismSettings.needs_class
     (problem,) = problems_of(small_mapping(**{"class": None}))
     assert problem == (
-        "the agreement: 'class' is missing, which the mechanism 'specialization' predicts: write a section [class] "
-        "with a name and values"
+        "class: it is missing, and the mechanism 'specialization' predicts it. Write a section [class] with a name and "
+        "values, or take a mechanism that needs none"
     )
 
 

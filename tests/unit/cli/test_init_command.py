@@ -102,6 +102,29 @@ def test_identifier_and_class_may_be_named_and_have_to_be_there():
     assert drafted("c.toml")["class"]["held_by"] == FILL_IN
 
 
+def test_a_draft_without_a_class_asks_for_none_and_takes_a_mechanism_that_needs_none():
+    known = ["--identifier", "person_id", "--partition", "vertical", "--name", "study", "--dataset", "people"]
+    init("--from", "clinic.csv", "--no-class", *known)
+    draft = drafted()
+    assert "class" not in draft and draft["mechanism"]["name"] == "marginals"
+    assert "ill" in draft["attributes"] and "[class]" not in Path("agreement.toml").read_text()
+    assert not any(place.startswith("class") for place in places_to_fill_in(draft))
+    told = init("b.toml", "--from", "clinic.csv", "--no-class", "--class", "ill", code=2)
+    assert "leave out one of them" in told and not Path("b.toml").exists()
+    assert drafted("agreement.toml")["mechanism"] == {"name": "marginals"}
+    init("c.toml", "--from", "clinic.csv", "--no-class", "--mechanism", "vhdp")
+    assert drafted("c.toml")["mechanism"]["name"] == "vhdp"
+
+
+def test_a_dash_answers_that_no_column_is_to_be_predicted():
+    known = ["--identifier", "person_id", "--partition", "vertical", "--name", "study", "--dataset", "people"]
+    known += ["--epsilon", "1", "--expected", "100"]
+    answers = ["clinic, registry", "-", *["" for _ in range(20)]]
+    told = init("--from", "clinic.csv", "--ask", *known, answers="\n".join(answers) + "\n")
+    assert "Column to predict (the class; - if there is none)" in told
+    assert "class" not in drafted() and "ill" in drafted()["attributes"]
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [

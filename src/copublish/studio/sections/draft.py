@@ -266,7 +266,7 @@ def started_draft(request: Request, form: FormData) -> cp.drafts.Draft:
     data = {party: chosen(desk_of(request), path, text_of(form, "table"))} if path and party is not None else None
     if data is None and dictionary is None:
         raise cp.AgreementError("The form", ["data: name a file, or choose a dictionary"])
-    return cp.drafts.draft(data, dictionary=dictionary, party=party, **said)
+    return cp.drafts.draft(data, dictionary=dictionary, party=party, has_class=not text_of(form, "no_class"), **said)
 
 
 def _plain(exc: Exception) -> str:
@@ -286,7 +286,7 @@ def _file_name(form: FormData, name: str) -> str:
 def start_page(request: Request, form: FormData | None = None, problems: Sequence[FormProblem] = ()) -> Response:
     """How to start."""
     desk = desk_of(request)
-    typed = {key: text_of(form, key) if form is not None else "" for key in (*ESSENTIALS, "party", "data")}
+    typed = {key: text_of(form, key) if form is not None else "" for key in (*ESSENTIALS, "no_class", "party", "data")}
     typed["party"] = typed["party"] or situation_of(request).party or ""
     return page(
         request,

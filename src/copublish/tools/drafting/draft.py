@@ -15,7 +15,7 @@ from copublish.agreement.columns import USUAL_CELLS
 from copublish.agreement.domain import format_number
 from copublish.agreement.placeholders import FILL_IN, places_to_fill_in
 from copublish.agreement.round_grid import FEWEST_STEPS, STEPS_OF_FRACTIONS, round_split_points
-from copublish.mechanisms.registry import FIRST_CHOICE, mechanism_named
+from copublish.mechanisms.registry import FIRST_CHOICE, FIRST_CHOICE_WITHOUT_CLASS, mechanism_named
 from copublish.rows.agreed_columns import ColumnType
 from copublish.tools.drafting.answers import Bounds
 from copublish.tools.drafting.comments import Comment
@@ -77,17 +77,25 @@ class PartyColumns:
 
 @dataclass(frozen=True, kw_only=True)
 class Essentials:
-    """What no column says; `FILL IN` where nobody has decided."""
+    """What no column says; `FILL IN` where nobody has decided.
+
+    Attributes:
+        name, dataset, partition, identifier, epsilon, expected, parties: Of the agreement.
+        class_name: The column to predict.
+        has_class: Whether there is one.
+        mechanism: Which one; without it the first choice, which depends on whether there is a class.
+    """
 
     name: str = FILL_IN
     dataset: str = FILL_IN
     partition: str = FILL_IN
     identifier: str = FILL_IN
     class_name: str = FILL_IN
+    has_class: bool = True
     epsilon: Decimal | str = FILL_IN
     expected: int | str = FILL_IN
     parties: Sequence[str] = ()
-    mechanism: str = FIRST_CHOICE
+    mechanism: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +151,7 @@ class _Builder:
         identifier, class_name = self._identifier(), self._class_name()
         left_out = {identifier, class_name, *self._perhaps_identifiers(identifier)}
         attributes = {column: self._attribute(column) for column in self._shared() if column not in left_out}
-        mechanism = mechanism_named(said.mechanism)
+        mechanism = mechanism_named(said.mechanism or (FIRST_CHOICE if said.has_class else FIRST_CHOICE_WITHOUT_CLASS))
         content: Content = {
             "format": 1,
             "name": said.name,
@@ -157,14 +165,14 @@ class _Builder:
                 "missing_spellings": ["?", "NA"],
                 **mechanism.drafted.get("records", {}),
             },
-            "class": self._class(class_name),
+            **({"class": self._class(class_name)} if said.has_class else {}),
             "attributes": attributes,
             "privacy": {
                 "epsilon": said.epsilon,
                 "neighbors": "add-remove",
                 **mechanism.drafted.get("privacy", {}),
             },
-            "mechanism": {"name": said.mechanism},
+            "mechanism": {"name": mechanism.name},
             **tomllib.loads(mechanism.example, parse_float=Decimal),
         }
         words = {name: self.dictionary[name].words for name in (*attributes, class_name) if name in self.dictionary}
@@ -192,6 +200,8 @@ class _Builder:
         return [name for name in self.types if identifier == FILL_IN and looks_like_identifier(name)]
 
     def _class_name(self) -> str:
+        if not self.said.has_class:
+            return FILL_IN
         described = [name for name, entry in self.dictionary.items() if entry.kind == "class"]
         return described[0] if self.said.class_name == FILL_IN and described else self.said.class_name
 
@@ -241,6 +251,8 @@ class _Builder:
             return "numerical"
         if entry.kind in ("categorical", "numerical"):
             return entry.kind
+        if entry.kind == "class":  # of a dictionary, where it is not what is predicted here
+            return "categorical"
         return KIND_OF_TYPE.get(self.types[column], FILL_IN)
 
     def _held_by(self, column: str) -> Content:

@@ -131,7 +131,7 @@ class DraftFields:
         name, dataset, description, partition: Of the release.
         identifier, no_identifier, expected, public, spellings: Of its records; a line for each spelling of a missing
             value.
-        class_name, class_values, class_held_by: Of the class.
+        class_name, no_class, class_values, class_held_by: Of the class.
         epsilon, delta, neighbors, mechanism: What is spent, and on what.
         records_more, class_more, privacy_more, mechanism_more, more: Everything else of these sections, as TOML.
         comments: What people have written beside it in the file; nobody sees this field.
@@ -149,6 +149,7 @@ class DraftFields:
     spellings: str = ""
     records_more: str = ""
     class_name: str = ""
+    no_class: bool = False
     class_values: str = ""
     class_held_by: str = ""
     class_words: str = ""

@@ -49,6 +49,7 @@ def fields_of_draft(draft: Draft, kind: type[Form]) -> Form:
         public=_truth(records, "public"),
         spellings=_spellings(records),
         class_name=_text(class_.pop("name", None)),
+        no_class="class" not in content,
         class_values=tree_text(_known(class_.pop("values", None))),
         class_held_by=_listed(class_.pop("held_by", "")),
         epsilon=_text(privacy.pop("epsilon", None)),
@@ -177,7 +178,7 @@ class FieldsRead:
             "partition": form.partition or FILL_IN,
             "parties": self._rows("parties", form.parties, self._party),
             "records": self._records(),
-            "class": self._class(),
+            **self._class(),
             "attributes": self._rows("columns", form.columns, self._column),
             "privacy": self._privacy(),
             "mechanism": {
@@ -211,11 +212,13 @@ class FieldsRead:
 
     def _class(self) -> Content:
         form = self.form
+        if form.no_class and not any((form.class_name, form.class_values, form.class_held_by, form.class_more)):
+            return {}
         values = self._values("class_values", form.class_values)
         if isinstance(values, Mapping):
             self._tell("class_values", "the values of a class are a list: take the spaces before them away")
         found: Content = {"name": form.class_name or FILL_IN, "values": values}
-        return found | _holders(form.class_held_by) | self._table("class_more", form.class_more)
+        return {"class": found | _holders(form.class_held_by) | self._table("class_more", form.class_more)}
 
     def _privacy(self) -> Content:
         form = self.form

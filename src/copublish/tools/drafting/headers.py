@@ -37,6 +37,7 @@ def draft(
     *,
     dictionary: Dictionary | str | Path | None = None,
     party: str | None = None,
+    has_class: bool = True,
     **essentials: str,
 ) -> Draft:
     """A draft from columns of data, a dictionary and what is said; the complete example if there is nothing of that.
@@ -45,6 +46,7 @@ def draft(
         data: Data of each party that is known. Names and types of columns are read, and nothing else.
         dictionary: A public data dictionary, or the path of one.
         party: Who drafts, where a dictionary alone says the columns.
+        has_class: Whether a column is to be predicted. Without one the mechanism is one that needs none.
         essentials: What is decided: name, dataset, partition, identifier, class_name, epsilon, expected. What is not
             said is left open.
 
@@ -57,7 +59,7 @@ def draft(
     """
     described = read_dictionary(dictionary) if isinstance(dictionary, str | Path) else dictionary or {}
     parts = [PartyColumns(name, column_types(source)) for name, source in (data or {}).items()]
-    if not (parts or described or party or essentials):
+    if not (parts or described or party or essentials) and has_class:
         return draft_from_text(example_agreement())
     if not parts:
         parts = [PartyColumns(party, dict.fromkeys(described, "unknown"))]
@@ -78,7 +80,7 @@ def draft(
     if problems:
         raise AgreementError("What was said", problems)
     parties = [part.party for part in parts if part.party is not None]
-    return draft_agreement(Essentials(**said, parties=parties), parts, described)
+    return draft_agreement(Essentials(**said, has_class=has_class, parties=parties), parts, described)
 
 
 def dictionary_from_text(text: str, name: str) -> Dictionary:
