@@ -20,6 +20,14 @@ from copublish_reproduction.grid_figures import GridFigure, grid_figures, grid_r
 from copublish_reproduction.grid_tables import METRIC_NAMES, grid_markdown, grid_table, has_metric
 from copublish_reproduction.heat_maps import heat_maps
 from copublish_reproduction.hpdp_figures import hpdp_figures
+from copublish_reproduction.idp_ir_readings import NAME as READINGS
+from copublish_reproduction.idp_ir_readings import TITLE as READINGS_TITLE
+from copublish_reproduction.idp_ir_readings import (
+    readings_markdown,
+    readings_records,
+    readings_table,
+    run_readings,
+)
 from copublish_reproduction.labeled_table import LABELED_FILES
 from copublish_reproduction.microdata_sets import MICRODATA_FILES
 from copublish_reproduction.plots import plot
@@ -82,6 +90,7 @@ def exhibits(scores: Sequence[str]) -> dict[str, Exhibit]:
         *(_figure(figure) for figure in (*figures(scores).values(), *hpdp_figures().values())),
         _findings("findings", FILES.values(), compute_findings),
         *(_grid_figure(figure) for figure in grid_figures().values()),
+        Exhibit(READINGS, READINGS_TITLE, joined(MICRODATA_FILES.values()), _readings, GRID_RUNS),
         Exhibit(COPULA, COPULA_TITLE, joined(MICRODATA_FILES.values()), _beside),
         _findings("idp-ir-findings", MICRODATA_FILES.values(), _without_runs(compute_idp_ir_findings)),
         _findings("hpdp-findings", [FILES["adult"]], _without_runs(compute_hpdp_findings)),
@@ -144,6 +153,12 @@ def _drawn(records: list[dict[str, object]], plots: dict[str, bytes], page: str,
 def _beside(data: Path, runs: int, progress: Tell) -> Outcome:
     rows = run_beside(data, runs, progress)
     return _drawn(beside_records(rows), {}, beside_markdown(rows), list(beside_tables(rows)))
+
+
+def _readings(data: Path, runs: int, progress: Tell) -> Outcome:
+    rows = run_readings(data, runs, progress)
+    table = (READINGS_TITLE, *readings_table(rows))
+    return _drawn(readings_records(rows), {}, readings_markdown(rows, runs), [table])
 
 
 def _without_runs(compute: Callable[[Path, Tell], list[Finding]]) -> Callable[[Path, int, Tell], list[Finding]]:
