@@ -170,6 +170,34 @@ def test_scores_begin_with_it_and_so_does_a_report_that_holds_them(cli, release,
     assert body.index(FIRST) < body.index("This report holds scores") < body.index("How useful it is")
 
 
+def test_evaluate_compares_records_with_own_rows_by_the_map_beside_the_ledger(cli, folder):
+    dataset = cp.load_agreement("agreement.toml").dataset
+    ledgers = []
+    for name in ("bank", "loans"):
+        (folder / name).mkdir()
+        assert cli("ledger", "limit", f"{dataset}=unbounded", "--ledger", f"{name}/own.db").exit_code == 0
+        ledgers += ["--ledger", f"{name}/own.db".join((f"{name}=", ""))]
+    assert cli("simulate", "agreement.toml", *DATA, "--out", "mapped", *ledgers).exit_code == 0
+    for name, file in (("bank", "bank.parquet"), ("loans", "loans.csv")):
+        (kept,) = (folder / name / "record-maps").iterdir()
+        call = ("evaluate", "mapped", "--raw", file, "--record-map", kept)
+        done = cli(*call)
+        assert says_it_first(done) and "Each of 400 records against its own row" in done.stdout
+        assert "WITHOUT NOISE" in done.stderr and "MeanSSE, as printed" in done.stdout
+        found = json.loads(cli(*call, "--format", "json").stdout)
+        assert next(iter(found)) == "warning"
+        loss = cp.matched_loss(cp.load_release("mapped"), file, kept)
+        assert found["matched"] == json.loads(json.dumps(loss.to_dict()))
+    other = cli("evaluate", "mapped", "--raw", "bank.parquet", "--record-map", kept)
+    assert "which party 'loans' put in" in str(other.exception)
+    assert "needs --raw" in cli("evaluate", "mapped", "--record-map", kept).output
+    assert "records to test on" in cli("evaluate", "mapped").output
+    assert (
+        "records to test on"
+        in cli("evaluate", "mapped", "--raw", "bank.parquet", "--record-map", kept, "--out", "x").output
+    )
+
+
 def test_the_ledger_allows_it_only_after_somebody_gave_up_the_limit(cli, folder):
     def simulate(*more):
         return cli(

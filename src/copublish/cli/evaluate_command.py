@@ -26,7 +26,7 @@ from copublish.cli.terminal import (
 )
 from copublish.cli.utility_text import print_distances, print_number_statistics, print_predictions
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.release.folder import load_release
+from copublish.release.folder import Release, load_release
 
 
 class TrainOnChoice(StrEnum):
@@ -52,7 +52,10 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
-    test: Annotated[Path, typer.Option(help="Records to test on: .csv or .parquet, with the class.")],
+    test: Annotated[
+        Path | None,
+        typer.Option(help="Records to test on: .csv or .parquet, with the class. Needed but for --record-map."),
+    ] = None,
     raw: Annotated[
         Path | None,
         typer.Option(help="The training records as they are: what raw data and the trivial baseline give needs them."),
@@ -67,6 +70,13 @@ def evaluate(
     ] = TrainOnChoice.RELEASE,
     classifier: Annotated[
         list[ClassifierChoice] | None, typer.Option(help="Use this classifier; may be repeated. Default: all.")
+    ] = None,
+    record_map: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your map of rows to records, in record-maps beside your ledger: compare each record with its own "
+            "row of --raw. Without --test that is all."
+        ),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw the areas: .png or .svg. Not into a release.")] = None,
     out: Annotated[
@@ -99,12 +109,19 @@ def evaluate(
             refuse_own_input(written, test, raw)
     if plot is not None and plot.suffix.lower() not in (".png", ".svg"):
         raise typer.BadParameter("end the name in .png or .svg", param_hint="--plot")
+    if record_map is not None and raw is None:
+        raise typer.BadParameter("it needs --raw, the rows that you put in", param_hint="--record-map")
+    if test is None and (record_map is None or target or plot or out):
+        raise typer.BadParameter("name the records to test on", param_hint="--test")
     release = load_release(folder)
     warn_first(release.certificate.warning, errors_console if output is Format.JSON else results_console())
     note(
         "WARNING: this reads real records and scores them WITHOUT NOISE. The scores are a disclosure of their own that "
         "no ledger is charged for; they never go into the release. Keep them inside unless the data are public."
     )
+    if test is None:
+        _print_matched_alone(release, raw, record_map, output)
+        return
     with progress_bars() as progress:
         evaluation = evaluate_release(
             release,
@@ -113,6 +130,7 @@ def evaluate(
             target=target,
             train_on=train_on.value,
             classifiers=[chosen.value for chosen in classifier] if classifier else CLASSIFIERS,
+            record_map=record_map,
             strict=strict,
             progress=progress,
         )
@@ -159,6 +177,33 @@ def print_scores(scores: dict[str, Any], console: Console) -> None:
         console.print(f"Numbers, against {reference}")
     for key, what, unit in known:
         console.print(f"  {what:22}{scores['numbers'][key]:.3f} {unit}")
+    if "matched" in scores:
+        _print_matched(scores["matched"], console)
+
+
+def _print_matched_alone(release: Release, raw: Path | None, record_map: Path | None, output: Format) -> None:
+    """Print what records lose against their own rows, and nothing else."""
+    from copublish.tools.evaluation.matched import matched_loss
+
+    if raw is None or record_map is None:
+        raise ValueError("records are matched with raw ones by a map")
+    loss = matched_loss(release, raw, record_map).to_dict()
+    if output is Format.JSON:
+        print_json({**release.warning, "release": release.certificate.release, "matched": loss})
+        return
+    _print_matched(loss, results_console())
+
+
+def _print_matched(loss: dict[str, Any], console: Console) -> None:
+    console.print(f"Each of {loss['records']:,} records against its own row", markup=False)
+    lines = (
+        ("mean_sse", "MeanSSE", "with standard deviations, mean of the columns: 1 is what a column of means costs"),
+        ("mean_sse_as_printed", "MeanSSE, as printed", "with variances, as the iDP-IR paper writes it"),
+        ("wrong_categories", "wrong categories", "share, mean of the categorical columns"),
+    )
+    for key, what, unit in lines:
+        if loss[key] is not None:
+            console.print(f"  {what:22}{loss[key]:.4g} {unit}", markup=False)
 
 
 def _print_classification(scores: dict[str, Any], console: Console) -> None:

@@ -45,6 +45,7 @@ from copublish.party.detached.runs import start_resolved
 from copublish.party.detached.status import Run
 from copublish.party.log import TellingHandler, log_to
 from copublish.party.options import options_of
+from copublish.party.record_maps import map_file
 from copublish.party.request import ResolvedRun, RunRequest
 from copublish.party.run import Secrets, log_place, opened, run_logged
 from copublish.party.session import ReadyParty, RunResult
@@ -215,6 +216,8 @@ def _print_result(
     out = asked.out.relative_to(here) if asked.out.is_relative_to(here) else asked.out
     holds_data = agreement.parties[asked.party].data
     release = result.release
+    record_map = None if asked.ledger is None else map_file(asked.ledger, release, asked.party)
+    kept = record_map is not None and record_map.is_file()
     left, delta_left, rho_left = None, None, None
     with suppress(LedgerError):  # the release is published: a ledger that somebody holds now must not hide that
         limit = ledger.limit(agreement.dataset)
@@ -236,6 +239,7 @@ def _print_result(
                 "mib_sent": round(result.bytes_sent / 2**20, 1),
                 "mib_received": round(result.bytes_received / 2**20, 1),
                 "log": str(log),
+                **({"record_map": str(record_map)} if kept else {}),
             }
         )
         return
@@ -251,3 +255,7 @@ def _print_result(
         markup=False,
         soft_wrap=True,
     )
+    if kept:
+        note(
+            f"Which record is which of your rows is in {record_map}. It is for you alone: keep it where the ledger is."
+        )

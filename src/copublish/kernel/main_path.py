@@ -100,7 +100,9 @@ def run_release(
             raise EngineError("The parties ended with different releases. Nothing is published.")
         release = signing.sign(release, agreement, engine, ledger)
         with outlet.stage(release) as publish:
-            _wait_until_all_have_it(engine)
+            # For this party only and no part of the release: it follows from what was opened and from its own rows.
+            with outlet.keep_own_map(release, table, gate.opened):
+                _wait_until_all_have_it(engine)
             publish()
             charge.complete()
         progress("writing", 1, 1)

@@ -67,7 +67,10 @@ P = TypeVar("P", bound=Publishable)
 
 
 class Outlet(Protocol[P]):
-    """The way from a mechanism's result to a stored release. Its methods get released values only."""
+    """The way from a mechanism's result to a stored release.
+
+    Its methods get released values only, but for `refuse_unfit_records` and `keep_own_map`.
+    """
 
     @property
     def mechanism(self) -> str:
@@ -80,7 +83,7 @@ class Outlet(Protocol[P]):
         ...
 
     def refuse_unfit_records(self, fragment: Fragment) -> None:
-        """Raise if this party's records do not fit. The one method that gets private rows.
+        """Raise if this party's records do not fit.
 
         Raises:
             FragmentError: Naming the rule, to this party only.
@@ -93,6 +96,16 @@ class Outlet(Protocol[P]):
 
     def publish(self, certificate: Certificate, result: Any) -> P:
         """The release."""
+        ...
+
+    def keep_own_map(
+        self, release: P, table: JointTable, opened: Sequence[tuple[Disclosure, IntArray]]
+    ) -> AbstractContextManager[None]:
+        """Keep a map of this party's rows to records, where there is one, in a private place; it goes if the run fails.
+
+        Privacy:
+            Reveals: nothing to anybody else. The map follows from what was opened and from this party's own rows.
+        """
         ...
 
     def stage(self, release: P) -> AbstractContextManager[Callable[[], None]]:

@@ -26,7 +26,7 @@ from copublish.kernel.accounting.disclosures import Disclosure
 from copublish.kernel.certificate.build import Method
 from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.types import TypedJson
+from copublish.types import IntArray, TypedJson
 
 if TYPE_CHECKING:
     from copublish.kernel.records.fragment import Fragment
@@ -262,6 +262,14 @@ class Mechanism(ABC, Generic[P, R, D]):
         Raises:
             FragmentError: With every rule that they break, for this party's people alone.
         """
+
+    def places_of_records(self, opened: Sequence[IntArray]) -> IntArray | None:
+        """For every joined record its place in the release; nothing if published records stand for nobody.
+
+        Args:
+            opened: Everything that was opened, in order. Nothing else decides.
+        """
+        return None
 
     def derives(self, table: str) -> bool:
         """Whether a table of the folder follows from another one, so that contents do not hold it."""

@@ -13,11 +13,14 @@ from copublish.kernel.certificate.certificate import AuditStatement, Certificate
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.main_path import RunContext, run_release
 from copublish.kernel.records.fragment import Fragment
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.records.record_map import own_record_map
 from copublish.kernel.secrets.engine import Engine
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import AnyMechanism, mechanism_of
 from copublish.mechanisms.shared.class_disagreement import measured_disagreement
 from copublish.party.evidence_exchange import EvidenceExchange, Witness
+from copublish.party.record_maps import NOWHERE, Keep
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.folder import Release
 from copublish.release.prepare import software_versions
@@ -37,10 +40,12 @@ class MechanismOutlet:
     Attributes:
         plan: What runs.
         stage: Puts a release on disk under a temporary name; what it yields gives it its own name.
+        keep: Keeps this party's own map of rows to records, where there is one.
     """
 
     plan: Plan[Any]
     stage: Stage
+    keep: Keep
 
     @property
     def mechanism(self) -> str:
@@ -64,6 +69,13 @@ class MechanismOutlet:
         """The release."""
         return Release(certificate, self._mechanism.publish(result), self._mechanism)
 
+    def keep_own_map(
+        self, release: Release, table: JointTable, opened: Sequence[tuple[Disclosure, IntArray]]
+    ) -> AbstractContextManager[None]:
+        """Keep a map of this party's rows to records, where there is one; it goes if the run fails."""
+        places = self._mechanism.places_of_records([values for _, values in opened])
+        return self.keep(release, own_record_map(table, places))
+
     @cached_property
     def _mechanism(self) -> AnyMechanism:
         return mechanism_of(self.plan.agreement)
@@ -80,6 +92,7 @@ def publish_release(
     witness: Witness | None = None,
     run: str | None = None,
     audit: AuditStatement | None = None,
+    keep: Keep = NOWHERE,
 ) -> Release:
     """Run one agreed release at this party and return what may be published.
 
@@ -95,10 +108,11 @@ def publish_release(
         run: Id of this run, which all parties drew together when they met after comparing their agreements and
             versions. What is signed names it, so whoever signs needs one.
         audit: The audit that this party has; it goes into the certificate if all parties have the same.
+        keep: Keeps this party's own map of rows to records, where there is one; nowhere unless given.
 
     Privacy:
         See `run_release`.
     """
     context = RunContext(progress=progress, notice=notice, software=software_versions(plan.agreement), audit=audit)
-    outlet, signing = MechanismOutlet(plan, stage), EvidenceExchange(witness, run)
+    outlet, signing = MechanismOutlet(plan, stage, keep), EvidenceExchange(witness, run)
     return run_release(plan, outlet, signing, fragment, engine, ledger, context)

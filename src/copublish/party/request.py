@@ -267,6 +267,7 @@ class RunSettings:
         approvals: Folder with the approvals of this party's people, where the agreement asks for some.
         audit: File with an audit for the certificate, if it is there.
         workers: Its engine processes; with those of a party that has fewer, the others are idle.
+        ledger: The file of the ledger that pays, beside which a map of own rows to records is kept.
     """
 
     out: Path
@@ -279,6 +280,7 @@ class RunSettings:
     approvals: Path | None = None
     audit: Path | None = None
     workers: Workers = ONE_WORKER
+    ledger: Path | None = None
 
     @property
     def way_out(self) -> WayOut:
@@ -368,6 +370,7 @@ class ResolvedRun:
             approvals=self.request.keys.approvals,
             audit=None if self.file is None else default_audit_file(self.file),
             workers=self.workers,
+            ledger=self.ledger,
         )
 
 

@@ -48,6 +48,7 @@ from copublish.party.network.port import Log, Port
 from copublish.party.network.rendezvous import Waiting
 from copublish.party.preflight import preflight
 from copublish.party.publishing import publish_release
+from copublish.party.record_maps import kept_beside
 from copublish.party.request import RunSettings
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.evidence.approvals import own_approvals, refuse_too_few
@@ -312,6 +313,7 @@ def _compute(
                 ready.witness,
                 meeting.run,
                 audit=ready.audit,
+                keep=kept_beside(settings.ledger),
             )
 
 

@@ -71,7 +71,7 @@ def _read(
     if refuse_unagreed_source(agreement, party, source) is None:
         return empty_fragment(agreement, party), ()
     with opened_for(agreement, party, source) as opened:
-        reader = _Reader(agreement, party, with_rows=with_rows, explains=explains)
+        reader = _Reader(agreement, party, with_rows=with_rows, explains=explains, in_order=has_order(source))
         return reader.read(opened), reader.changes.listed()
 
 
@@ -195,10 +195,20 @@ class _Reader:
         party: Whose rows.
         with_rows: Whether the numbers of changed rows are kept.
         explains: Whether it is looked for why values are not in an agreed list.
+        in_order: Whether the rows of the source have an order.
     """
 
-    def __init__(self, agreement: Agreement, party: str, *, with_rows: bool = False, explains: bool = False) -> None:
+    def __init__(
+        self,
+        agreement: Agreement,
+        party: str,
+        *,
+        with_rows: bool = False,
+        explains: bool = False,
+        in_order: bool = True,
+    ) -> None:
         self.agreement, self.party, self._explains = agreement, party, explains
+        self._numbered = in_order and agreement.mechanism.publishes_each_record
         self.changes = Changes(with_rows=with_rows)
         self._rules = {column: agreement.encoding[column] for column in agreement.columns_of(party)}
         self._domains: dict[str, Domain] = {column: rule.domain for column, rule in self._rules.items()}
@@ -259,7 +269,7 @@ class _Reader:
             None if identifier is None else IdentifierColumn(self._identifiers),
             {column: np.concatenate([np.empty(0, np.int64), *parts]) for column, parts in self._numbers.items()},
             class_name if class_name in self._domains else None,
-            np.arange(n_records, dtype=np.int64) if self.agreement.mechanism.publishes_each_record else None,
+            np.arange(n_records, dtype=np.int64) if self._numbered else None,
         )
         if identifier is not None:
             fragment = self._with_one_row_each(identifier, fragment)

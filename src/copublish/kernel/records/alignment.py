@@ -73,8 +73,10 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Joi
                 "release every person is at one party alone."
             ],
         )
-    total = sum(engine.exchange(ROWS, fragment.n_records)) if agreement.records.public else None
-    return JointTable(agreement, fragment, total)
+    if not agreement.records.public:
+        return JointTable(agreement, fragment, first_record=None)
+    rows = engine.exchange(ROWS, fragment.n_records)
+    return JointTable(agreement, fragment, sum(rows), sum(rows[: agreement.party_names.index(fragment.party)]))
 
 
 def compared(fragment: Fragment, length: int) -> Sequence[str]:

@@ -32,11 +32,14 @@ class JointTable:
         agreement: What all parties agreed on.
         fragment: This party's own aligned cells; where owners have whole rows, their counts may be all there is.
         public_total: The number of records, if the agreement makes it public.
+        first_record: The place of this party's first record among all joined ones; none where owners have records of
+            their own and their numbers are not public.
     """
 
     agreement: Agreement
     fragment: Fragment
     public_total: int | None = None
+    first_record: int | None = 0
 
     def is_additive(self, axes: Sequence[Axis]) -> bool:
         """Whether for every record one party holds all these axes, so that local counts add up to joint ones."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from rich.console import RenderableType
 
 from copublish.agreement.model import Agreement
@@ -17,6 +18,8 @@ from copublish.mechanisms.idp_ir.publish import IdpIrDetails
 from copublish.mechanisms.idp_ir.result import IdpIrResult
 from copublish.mechanisms.idp_ir.settings import IdpIrSettings
 from copublish.mechanisms.reading.estimate import Reading
+from copublish.mechanisms.shared.post_processing import order_without_meaning
+from copublish.types import IntArray
 
 if TYPE_CHECKING:
     from copublish.kernel.records.fragment import Fragment
@@ -50,6 +53,10 @@ class IdpIr(Mechanism[IdpIrPlan, IdpIrResult, IdpIrDetails]):
         from copublish.mechanisms.idp_ir.run import refuse_unfit_clusters
 
         refuse_unfit_clusters(plan, fragment)
+
+    def places_of_records(self, opened: Sequence[IntArray]) -> IntArray:
+        """The inverse of the order in which joined records are published."""
+        return np.argsort(order_without_meaning(opened), kind="stable").astype(np.int64)
 
     def about(self, publication: Publication) -> About:
         """What the README of a release folder says."""

@@ -39,6 +39,7 @@ from copublish.kernel.noise.geometric import Coins
 from copublish.mechanisms.base import Plan
 from copublish.party.local.messenger import Ends, PipeMessenger, pipes_between
 from copublish.party.publishing import publish_release
+from copublish.party.record_maps import kept_beside
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.folder import Release
 from copublish.release.prepare import prepare
@@ -185,7 +186,13 @@ def _party(
         ):
             ledger = open_ledger(plan, ledger_file)
             release = publish_release(
-                plan, fragment, engine, ledger, tell, notice=lambda said: connection.send(("notice", said))
+                plan,
+                fragment,
+                engine,
+                ledger,
+                tell,
+                notice=lambda said: connection.send(("notice", said)),
+                keep=kept_beside(ledger_file),
             )
         sent = engine.bytes_sent + (0 if messenger is None else messenger.bytes_sent)
         others = "the other party" if len(agreement.parties) == 2 else "the other parties"

@@ -18,6 +18,7 @@ from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.base import Plan
 from copublish.party.local.processes import open_ledger, simulate_in_processes, throwaway_ledger
 from copublish.party.publishing import publish_release
+from copublish.party.record_maps import kept_beside
 from copublish.progress import Notice, Progress, no_notice, no_progress
 from copublish.release.folder import Release
 from copublish.release.prepare import prepare_simulation
@@ -48,7 +49,7 @@ def simulate(
         engine: `ideal` computes in the clear in this process; the agreed one, `spu` or `masked-sum`, runs every
             party in a process of its own.
         ledger_files: Each party's ledger. Without them nothing is remembered: the caller, who sees all data anyway,
-            keeps count.
+            keeps count. Where every record is published, each party's map of rows to records is kept beside its ledger.
         progress: Told about every step.
         notice: Told which party lists other people than before, as each party's own ledger has it.
         timeout_seconds: How long a party of the secure engine waits for the others.
@@ -86,7 +87,7 @@ def simulate(
         ledgers = {party: open_ledger(plan, (ledger_files or {}).get(party)) for party in agreement.parties}
         for ledger in ledgers.values():
             stack.callback(ledger.close)
-        return run_room(plan, fragments, Room(agreement.party_names), ledgers, progress, notice)
+        return run_room(plan, fragments, Room(agreement.party_names), ledgers, progress, notice, ledger_files)
 
 
 def refuse_wrong_parties(agreement: Agreement, data: Mapping[str, Source]) -> None:
@@ -120,6 +121,7 @@ def run_room(
     ledgers: Mapping[str, Ledger],
     progress: Progress = no_progress,
     notice: Notice = no_notice,
+    ledger_files: Mapping[str, str | Path] | None = None,
 ) -> Release:
     """Run the main path once per party and return the release they all hold."""
     first = plan.agreement.party_names[0]
@@ -127,7 +129,13 @@ def run_room(
     def job(engine: IdealEngine) -> Release:
         party, tell = engine.party, progress if engine.party == first else no_progress
         return publish_release(
-            plan, fragments[party], engine, ledgers[party], tell, notice=lambda said: notice(f"At '{party}': {said}")
+            plan,
+            fragments[party],
+            engine,
+            ledgers[party],
+            tell,
+            notice=lambda said: notice(f"At '{party}': {said}"),
+            keep=kept_beside((ledger_files or {}).get(party)),
         )
 
     return room.run(job)[first]

@@ -20,6 +20,7 @@ from copublish.rows.sources import Source
 from copublish.tools.evaluation.baseline import BASELINE, ClassTables, label_last
 from copublish.tools.evaluation.classification import CLASSIFIERS, ClassifierName
 from copublish.tools.evaluation.generalize import read_values
+from copublish.tools.evaluation.matched import matched_loss
 from copublish.tools.evaluation.prediction import METRICS
 from copublish.tools.evaluation.published import Published, check_target
 from copublish.tools.evaluation.scores import TrainOn, score
@@ -94,6 +95,7 @@ def evaluate(
     target: str | None = None,
     train_on: TrainOn = "release",
     classifiers: Sequence[ClassifierName] = CLASSIFIERS,
+    record_map: str | Path | None = None,
     strict: bool = False,
     progress: Progress = no_progress,
 ) -> Evaluation:
@@ -113,6 +115,8 @@ def evaluate(
         train_on: What the classifiers of CA are trained on: the release, or `raw` generalized as the release is but
             without noise.
         classifiers: Which ones.
+        record_map: The file that a run left beside your ledger: then each record is also compared with the row of `raw`
+            that it stands for, as `matched_loss` does.
         strict: Whether values that would have to be changed are an error.
         progress: Told about every classifier.
 
@@ -123,6 +127,8 @@ def evaluate(
         The scores depend on the records of `test` and `raw` exactly: they are a disclosure that nothing accounts for.
         The baseline's noise comes from a seed: it protects nobody.
     """
+    if record_map is not None and raw is None:
+        raise EvaluationError("A record map says which row of the raw records a record stands for. Give them as well.")
     columns, predicted = release.details.public_columns, check_target(release, target)
     is_generalized = release.generalization is not None
     if train_on == "generalized" and not is_generalized:
@@ -160,6 +166,8 @@ def evaluate(
             progress=progress,
         ),
     }
+    if record_map is not None and raw is not None:
+        scores["matched"] = matched_loss(release, raw, record_map).to_dict()
     return Evaluation(scores, rules)
 
 
