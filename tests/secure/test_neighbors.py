@@ -185,7 +185,7 @@ def _note_disclosures(patch: pytest.MonkeyPatch, trace: Trace, name: str, replay
     original = getattr(RevealGate, name)
 
     def reveal(self: RevealGate, secret: Secret | SecretCounts, disclosure: Disclosure, **ahead: int) -> Any:
-        party = self.engine.party
+        party = self.computer.party
         position = len(trace.answers.setdefault(party, []))
         answer = original(self, secret, disclosure, **ahead)
         if replay is not None:
@@ -421,7 +421,7 @@ def test_a_step_that_depends_on_the_data_is_noticed(monkeypatch: pytest.MonkeyPa
     def leaky(self: CandidateScores, candidates: list[Candidates]) -> Secret:
         scores = original(self, candidates)
         if int(scores._handle.max()) > N_RECORDS // 2 + 5:
-            self.engine.exchange(exchange("many"), "many")
+            self.computer.exchange(exchange("many"), "many")
         return scores
 
     monkeypatch.setattr(CandidateScores, "of", leaky)
@@ -439,7 +439,7 @@ def test_an_opening_past_the_gate_is_noticed(monkeypatch: pytest.MonkeyPatch, pa
 
     def leaky(self: CandidateScores, candidates: list[Candidates]) -> Secret:
         scores = original(self, candidates)
-        self.engine._open(scores)
+        self.computer._open(scores)
         return scores
 
     monkeypatch.setattr(CandidateScores, "of", leaky)
