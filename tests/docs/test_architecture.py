@@ -181,6 +181,33 @@ def test_no_function_of_the_kernel_is_long(tmp_path: Path) -> None:
     assert long_functions(bad) == {"long": MOST_LINES_OF_A_KERNEL_FUNCTION + 1}
 
 
+OPENS_CHARGES_OR_DRAWS = re.compile(
+    r"reveal_\w+|draw_\w+|disclose|reserve|refuse_if_over|record_alignment|add_\w*noise\w*|(own_)?coins|share|noise"
+    r"|geometric|biased_bits|handicaps|noisy_argmax|laplace|negative_binomial|delta_of|rho_for|epsilon_for"
+)
+"""Names of functions in the kernel that open, charge, draw or state a sensitivity."""
+
+
+def without_privacy(path: Path) -> set[str]:
+    """Public functions of a module that should have a section on privacy in their docstring and have none."""
+    functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    asked = [node for node in functions if OPENS_CHARGES_OR_DRAWS.fullmatch(node.name)]
+    return {
+        f"{path.name}: {node.name}"
+        for node in asked
+        if not re.search(r"Privacy:|Leakage:|Stability:|See `RevealGate", ast.get_docstring(node) or "")
+    }
+
+
+def test_what_opens_charges_or_draws_says_what_that_means_for_privacy(tmp_path: Path) -> None:
+    folders = ("noise", "programs", "secrets", "ledger", "accounting")
+    modules = [path for folder in folders for path in (SOURCE / "kernel" / folder).glob("*.py")]
+    assert set().union(*map(without_privacy, modules)) == set()
+    bad = tmp_path / "bad.py"
+    bad.write_text('def reveal_all(secret):\n    """Open it."""\n')
+    assert without_privacy(bad) == {"bad.py: reveal_all"}
+
+
 def foreign_imports(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in imports_of(path, typing_too=True)} - KERNEL_IMPORTS
 

@@ -139,7 +139,11 @@ class ConcentratedMeasure(GaussianMeasure):
 
     @cached_property
     def noise(self) -> DiscreteGaussian:
-        """The noise, fixed by rho and the calibrated relation."""
+        """The noise, fixed by rho and the calibrated relation.
+
+        Privacy:
+            Guarantee: variance = squared L2 sensitivity / (2 rho), rounded up, so the table is rho-zCDP.
+        """
         return gaussian_noise(self.squared_l2_sensitivity[self.calibrated_to] / (2 * self.rho_budget))
 
     def epsilon(self, neighbors: Neighbors) -> Fraction:
@@ -198,6 +202,9 @@ class RhoFilter:
 
         Raises:
             BudgetExceededError: If the budget does not cover it under one of the relations; nothing is spent then.
+
+        Privacy:
+            A part that would exceed the budget is refused before it is opened, and what was spent stays as it was.
         """
         after = {relation: spent + part.rho(relation) for relation, spent in self.spent.items()}
         if part.whole != self.whole or any(after[relation] > self.whole.rho(relation) for relation in NEIGHBORS):

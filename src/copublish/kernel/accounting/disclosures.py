@@ -119,7 +119,12 @@ class Select:
 
     @cached_property
     def noise(self) -> Geometric:
-        """The noise, fixed by epsilon and the calibrated relation."""
+        """The noise, fixed by epsilon and the calibrated relation.
+
+        Privacy:
+            Guarantee: rate = budget / score range, so that one person changes the odds of every index by at most
+                e^budget.
+        """
         return geometric_noise(self.budget / self.score_range[self.calibrated_to])
 
     @property
@@ -173,7 +178,12 @@ class Measure:
 
     @cached_property
     def noise(self) -> Geometric | SharedLaplace:
-        """The noise, fixed by epsilon, the calibrated relation and who draws it."""
+        """The noise, fixed by epsilon, the calibrated relation and who draws it.
+
+        Privacy:
+            Guarantee: rate = budget / L1 sensitivity, so that one person changes the odds of every outcome by at most
+                e^budget.
+        """
         rate = self.budget / self.l1_sensitivity[self.calibrated_to]
         return geometric_noise(rate) if self.shares is None else shared_laplace(rate, self.shares)
 
@@ -242,6 +252,10 @@ class GaussianMeasure:
 
         Raises:
             ValueError: If delta is too small for the sampler, or the noise is too large for the engine.
+
+        Privacy:
+            Guarantee: variance = squared L2 sensitivity / (2 rho), rounded up, for the rho that the budget allows at the
+                delta that is left beside the sampler's part.
         """
         rho = rho_for(self.budget, self._delta_without_sampler)
         noise = gaussian_noise(self.squared_l2_sensitivity[self.calibrated_to] / (2 * rho))

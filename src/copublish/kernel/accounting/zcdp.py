@@ -33,7 +33,12 @@ HALVINGS = 30
 
 @cache
 def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """A delta that rho-zCDP is sure to give at an epsilon; at most 1."""
+    """A delta that rho-zCDP is sure to give at an epsilon; at most 1.
+
+    Privacy:
+        Guarantee: rho-zCDP implies (epsilon, delta)-DP with this delta; rounding is upwards
+            (docs/proofs/zcdp-conversion.md).
+    """
     with decimal.localcontext(_CONTEXT):
         exact_rho, exact_epsilon = _decimal(rho), _decimal(epsilon)
         if exact_epsilon <= exact_rho:
@@ -50,7 +55,11 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest rho found whose guarantee is within an epsilon and a delta."""
+    """The largest rho found whose guarantee is within an epsilon and a delta.
+
+    Privacy:
+        Guarantee: `delta_of` the result at epsilon is at most delta. A smaller rho than the largest is safe.
+    """
     low, high = 0, int(epsilon * 2**GRID_BITS)
     while high - low > max(1, low >> 30):
         middle = (low + high) // 2
@@ -62,7 +71,11 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 @cache
 def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
-    """The smallest epsilon found that rho-zCDP is sure to give at a delta."""
+    """The smallest epsilon found that rho-zCDP is sure to give at a delta.
+
+    Privacy:
+        Guarantee: rho-zCDP implies (epsilon, delta)-DP with this epsilon; rounding is upwards.
+    """
     low, high = 0, int((rho + 1) * 2**GRID_BITS)
     while delta_of(rho, Fraction(high, 2**GRID_BITS)) > delta:
         high *= 2

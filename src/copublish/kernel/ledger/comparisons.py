@@ -196,6 +196,9 @@ class Alignments(LedgerFile):
 
         Raises:
             BudgetExceededError: If the data set was compared as often as its owner allows. Nothing is written then.
+
+        Privacy:
+            Charges: one comparison, on disk before any identifier is sent, and it counts however the run ends.
         """
         with self._transaction():
             self.refuse_if_aligned_too_often(dataset)
@@ -223,7 +226,11 @@ class Alignments(LedgerFile):
         return self.alignments()[position - 1]
 
     def key_of_lists(self, dataset: str) -> bytes:
-        """The secret key for commitments to a data set's lists, drawn when it is first needed. It stays in the file."""
+        """The secret key for commitments to a data set's lists, drawn when it is first needed. It stays in the file.
+
+        Privacy:
+            Without the key a commitment tells nothing about a list. It never leaves the ledger.
+        """
         query = "SELECT key FROM list_keys WHERE dataset = ?"
         with self._transaction():
             if self._database.execute(query, (dataset,)).fetchone() is None:

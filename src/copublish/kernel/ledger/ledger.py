@@ -135,6 +135,10 @@ class Ledger(Alignments, Locks, Receipts, History):
 
         Raises:
             BudgetExceededError: If it is, or if no limit was set.
+
+        Privacy:
+            Asking charges nothing. `reserve` asks again in the transaction that writes, so two runs cannot both pass
+            here and then spend the same budget.
         """
         limit = self.limit(dataset)
         if limit is None:
@@ -164,6 +168,10 @@ class Ledger(Alignments, Locks, Receipts, History):
 
         Raises:
             BudgetExceededError: If the limit does not suffice. Nothing is written then.
+
+        Privacy:
+            Charges: the whole cost, in one transaction with the check of the limit, before anything is opened. However
+                the run ends, it stays spent.
         """
         with self._transaction():
             account = self.account_for(dataset, cost)
@@ -203,7 +211,11 @@ class Reservation:
         self.is_complete = False
 
     def complete(self) -> None:
-        """Record that the release is published: what fails after that does not change it."""
+        """Record that the release is published: what fails after that does not change it.
+
+        Privacy:
+            Changes the state of the entry only. The price is the same in every state.
+        """
         if not self.is_complete:
             self.is_complete = True
             self._ledger._end(self, COMPLETE)

@@ -29,7 +29,11 @@ from copublish.types import IntArray
 
 
 class Coins(Protocol):
-    """One party's fair coins, 64 in a word. No coin is ever given out twice."""
+    """One party's fair coins, 64 in a word. No coin is ever given out twice.
+
+    Privacy:
+        All noise rests on these: uniform, independent, unknown to other parties, and each used once.
+    """
 
     def words(self, shape: tuple[int, ...]) -> IntArray:
         """Fresh uniform 64-bit words."""
@@ -37,7 +41,11 @@ class Coins(Protocol):
 
 
 class SystemCoins:
-    """Coins from the operating system's generator."""
+    """Coins from the operating system's generator.
+
+    Privacy:
+        Assumes: the operating system's generator cannot be told from uniform words.
+    """
 
     def words(self, shape: tuple[int, ...]) -> IntArray:
         """Fresh uniform 64-bit words."""

@@ -122,6 +122,10 @@ def negative_binomial(shape: Fraction, rate: Fraction, blocks: int, n: int, coin
     rate a p^k / k; a Poisson number of candidates that are kept independently is a Poisson number again, and
     independent for different k. p^k is a product over the bits of k: for each bit i that is set one event with
     probability exp(-rate 2^i), so all draws of a bit have one probability.
+
+    Privacy:
+        Draws: with exact fractions, no floats. Jumps of 2^blocks and more are left out; `SharedLaplace.distance` bounds
+            what that adds to delta.
     """
     if not 1 <= blocks <= MAX_JUMP_BITS:
         raise ValueError(f"noise has jumps of 1 to {MAX_JUMP_BITS} bits, got {blocks}: the rate is too small")

@@ -36,6 +36,10 @@ def gaussian_candidates(
 
     Returns:
         Secret, shape (2, 64 * n_words): 1 for each candidate that is kept and 0 for the others; and its value.
+
+    Privacy:
+        Draws: candidates for noise from joint coins that no party knows. Opening which are kept depends on no data;
+            their values stay secret.
     """
     # Distant parties wait for messages, not for work: all coins are compared at once, and so are both numbers with 0.
     planes = np.concatenate([size_planes, pass_planes], axis=1)
@@ -54,6 +58,10 @@ def gaussian_candidates(
 
 
 def add_chosen_noise(xp: ModuleType, sums: IntArray, *values: IntArray, chosen: IntArray) -> IntArray:
-    """Add to every sum the value of one candidate, by public positions: shape (n, 1)."""
+    """Add to every sum the value of one candidate, by public positions: shape (n, 1).
+
+    Privacy:
+        Assumes: every chosen position holds a kept candidate that no other sum has had. The gate sees to it.
+    """
     drawn = values[0] if len(values) == 1 else xp.concatenate(values)
     return cast(IntArray, sums + drawn[chosen].reshape(-1, 1))

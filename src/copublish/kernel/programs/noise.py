@@ -32,6 +32,8 @@ def geometric(xp: ModuleType, words: IntArray, planes: IntArray) -> IntArray:
 
     Returns:
         Secret noise, shape (64 * n_words,).
+
+    Leakage: none, the cost depends on shapes. The numbers are secret noise: each is used once and never opened.
     """
     return numbers_of(biased_bits(xp, words, planes))
 
@@ -54,6 +56,9 @@ def biased_bits(xp: ModuleType, words: IntArray, planes: IntArray) -> IntArray:
     Both are given bit by bit from the most significant one, and compared by a tree of blocks. A block of bits is below
     if its upper half is, or if that is equal and its lower half is below. A tree takes six rounds on shares where a
     chain over the bits takes 62; each round is one AND, because every AND is a message.
+
+    Leakage: none, the number of messages depends on shapes. Each bit is 1 with the probability of its public threshold,
+    provided that the coins are uniform and unknown to every party.
     """
     if words.shape[0] % 2:
         raise ValueError(f"coins are compared two bits at a time, so they need an even number, got {words.shape[0]}")
@@ -99,6 +104,9 @@ def handicaps(xp: ModuleType, *words: IntArray, planes: IntArray, places: int) -
 
     Returns:
         Secret geometric noise with the index of its place below it, shape (len(words), places).
+
+    Privacy:
+        Draws: the noise of selections, from joint coins that no party knows. It stays secret, and a row is used once.
     """
     drawn = geometric(xp, xp.concatenate(words, axis=2), planes).reshape(len(words), -1)[:, :places]
     # The index rides below the score, counted down, so that the tournament breaks ties towards the first.
@@ -121,6 +129,11 @@ def noisy_argmax(xp: ModuleType, scores: IntArray, handicap: IntArray, blinds: I
 
     Returns:
         One word for each value that was left, safe to open: it tells the index, and all else in it is uniform.
+
+    Privacy:
+        Reveals: nothing before it is opened. Opened, it tells the index of the noisy maximum; all other bits are
+            uniform whatever the scores are, because every other word holds a blind that no party knows.
+        Assumes: the disclosure covers the scores' range, which the gate checks.
     """
     places = scores.shape[0]
     finalists = _finalists(xp, scores * (1 << _index_bits(places)) + handicap)
@@ -149,6 +162,9 @@ def opened_index(words: IntArray, places: int) -> int | None:
     """Read what `noisy_argmax` returned, once it is open.
 
     `None` if another word looks like the winner's, for which chance is at most places^2 / 2^63.
+
+    Privacy:
+        Public values only: a function of opened words, the same at every party.
     """
     score_bits = WORD_BITS - _index_bits(places)
     found = [int(word) % (1 << WORD_BITS) >> score_bits for word in words if int(word) % (1 << score_bits) == 0]
@@ -207,10 +223,19 @@ def _group_maxima(xp: ModuleType, values: IntArray, size: int) -> IntArray:
 
 
 def selection_fits(candidates: int, largest_score: int, noise_bits: int) -> bool:
-    """Whether a noisy maximum stays within the integers that engines compare correctly."""
+    """Whether a noisy maximum stays within the integers that engines compare correctly.
+
+    Privacy:
+        A score that leaves the ring would win whatever the noise is, so the gate opens nothing where this is False.
+    """
     return max(largest_score.bit_length(), noise_bits) + 1 + _index_bits(candidates) <= MAX_BITS
 
 
 def measurement_fits(entries: int, largest_count: int, noise_bits: int) -> bool:
-    """Whether noisy counts, and their sum, stay within the integers that engines and post-processing handle."""
+    """Whether noisy counts, and their sum, stay within the integers that engines and post-processing handle.
+
+    Privacy:
+        A count that leaves the ring with its noise would not have the stated law, so the gate opens nothing where this
+        is False.
+    """
     return max(largest_count.bit_length(), noise_bits + entries.bit_length()) + 1 <= MAX_BITS

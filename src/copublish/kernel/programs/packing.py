@@ -126,13 +126,20 @@ def add_packed_noise(
     """Add discrete Laplace noise plus a public offset to every count of packed rows, shape (n_rows, elements).
 
     Words are drawn for twice as many samples as there are counts.
+
+    Privacy:
+        Draws: one sample of noise for each count from joint coins that no party knows. The result is secret.
     """
     noise = laplace(xp, words, planes, packed.shape[0] * packing.row)
     return add_drawn_noise(xp, packed, noise[0], packing, cell_at, offset)
 
 
 def laplace(xp: ModuleType, words: IntArray, planes: IntArray, n: int) -> IntArray:
-    """Draw discrete Laplace noise, shape (1, n), from words for twice as many samples."""
+    """Draw discrete Laplace noise, shape (1, n), from words for twice as many samples.
+
+    Privacy:
+        Draws: the difference of two geometric samples for each entry, from joint coins that no party knows.
+    """
     drawn = geometric(xp, words, planes)
     return cast(IntArray, (drawn[:n] - drawn[n : 2 * n]).reshape(1, n))
 
@@ -143,6 +150,9 @@ def add_drawn_noise(
     """Add noise, one for each cell, plus a public offset to every count of packed rows.
 
     Samples belong to cells in agreed order, so the same coins give the same release however the table lies.
+
+    Privacy:
+        Assumes: the noise was drawn for these counts and is used for nothing else. The gate takes it out for good.
     """
     noise = noise + offset
     if cell_at is not None:

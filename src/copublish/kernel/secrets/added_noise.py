@@ -39,7 +39,11 @@ def add_noise_inside(
 
 
 def own_share(party: str, own_coins: Coins, counts: SecretCounts, noise: SharedLaplace, offset: int) -> IntArray:
-    """Summand of one party for counts of its own: its share of the noise, and the first owner the offset."""
+    """Summand of one party for counts of its own: its share of the noise, and the first owner the offset.
+
+    Privacy:
+        The share is known to the party that draws it and is added before anything leaves it. One owner adds the offset.
+    """
     if counts.packing.lanes > 1:
         raise EngineError("Shares of noise are added to counts that lie one by one, and these do not. Not opened.")
     added = np.zeros(counts.n_cells, dtype=np.int64)

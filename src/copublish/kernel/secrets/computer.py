@@ -54,17 +54,29 @@ class Computer(Protocol):
 
     @property
     def own_coins(self) -> Coins:
-        """This party's own coins, for noise that it draws alone and so knows: on its own data, before they leave it."""
+        """This party's own coins, for noise that it draws alone and so knows: on its own data, before they leave it.
+
+        Privacy:
+            Noise from these is known to this party. It protects this party's data from the others, and from the public.
+        """
         ...
 
     def share(self, local: IntArray) -> Secret:
-        """The sum of what every party puts in. Each party's own part stays its own."""
+        """The sum of what every party puts in. Each party's own part stays its own.
+
+        Privacy:
+            Reveals: nothing. What a party puts in stays its own, and the sum is a secret.
+        """
         ...
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
         """The counts, packed as they are, each with a draw of noise of its own and a public offset.
 
         How the noise comes about is the engine's: nobody, or no more parties than the agreement says, may know it.
+
+        Privacy:
+            Draws: one sample for each count, unknown to everybody, or to no more parties than the agreement says. The
+                result is a secret; only the gate asks for it, once for each disclosure.
         """
         ...
 
@@ -103,7 +115,10 @@ class ProgramComputer(Computer, Protocol):
     """A computer that also runs programs on secrets."""
 
     def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
-        """Run a program on secrets; the result is a secret."""
+        """Run a program on secrets; the result is a secret.
+
+        Leakage: none beyond what the program's shapes tell, which are public.
+        """
         ...
 
     def share_within(self, local: IntArray, bits: int) -> Secret:
@@ -120,7 +135,11 @@ class ProgramComputer(Computer, Protocol):
         ...
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
-        """Fresh joint coins: words uniform and unknown to all as long as one party is honest."""
+        """Fresh joint coins: words uniform and unknown to all as long as one party is honest.
+
+        Privacy:
+            Every honest node puts in coins of its own, so no party knows or chooses them.
+        """
         ...
 
     def blinds(self, shape: tuple[int, ...]) -> Secret:

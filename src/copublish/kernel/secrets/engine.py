@@ -68,6 +68,9 @@ class Opener:
             the last call; None if there were none. Each number is a function of one party's own inputs and public
             shapes, and it is 0 for whoever follows the protocol. So opening it reveals nothing about data.
         exchange: Sends columns that their owner has perturbed.
+
+    Privacy:
+        Whoever has one can open everything. The main path hands it to the reveal gate and to nobody else.
     """
 
     open: Callable[[Secret], IntArray]

@@ -70,23 +70,43 @@ class Gate(Protocol):
         ...
 
     def draw_selection_noise(self, disclosure: Select, places: int, *, times: int) -> None:
-        """Draw the noise of selections to come in one computation."""
+        """Draw the noise of selections to come in one computation.
+
+        Privacy:
+            See `RevealGate.draw_selection_noise`.
+        """
         ...
 
     def reveal_measurement(self, counts: SecretCounts, disclosure: Measure) -> IntArray:
-        """Open counts or sums plus discrete Laplace noise."""
+        """Open counts or sums plus discrete Laplace noise.
+
+        Privacy:
+            See `RevealGate.reveal_measurement`.
+        """
         ...
 
     def draw_measurement_noise(self, disclosure: Measure) -> None:
-        """Begin to draw the noise of a measurement."""
+        """Begin to draw the noise of a measurement.
+
+        Privacy:
+            See `RevealGate.draw_measurement_noise`.
+        """
         ...
 
     def reveal_gaussian_measurement(self, sums: Secret, disclosure: GaussianMeasure, *, ahead: int = 0) -> IntArray:
-        """Open sums plus discrete Gaussian noise."""
+        """Open sums plus discrete Gaussian noise.
+
+        Privacy:
+            See `RevealGate.reveal_gaussian_measurement`.
+        """
         ...
 
     def reveal_columns(self, own: OwnColumns, disclosures: Sequence[Disclosure]) -> dict[str, IntArray]:
-        """Publish columns that each owner has perturbed with noise of its own."""
+        """Publish columns that each owner has perturbed with noise of its own.
+
+        Privacy:
+            See `RevealGate.reveal_columns`.
+        """
         ...
 
 
