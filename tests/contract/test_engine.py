@@ -1,4 +1,6 @@
-"""What every engine does, for two, three and five parties; and that nothing hangs and nothing secret can be read.
+"""The ideal engine for two, three and five parties: its results, that nothing hangs and nothing secret can be read.
+
+`test_every_engine.py` runs the same laws on all engines.
 
 Every run is bounded: a room that has not ended after HANG_SECONDS counts as hanging and is taken apart.
 """

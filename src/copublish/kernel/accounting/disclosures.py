@@ -254,8 +254,8 @@ class GaussianMeasure:
             ValueError: If delta is too small for the sampler, or the noise is too large for the engine.
 
         Privacy:
-            Guarantee: variance = squared L2 sensitivity / (2 rho), rounded up, for the rho that the budget allows at the
-                delta that is left beside the sampler's part.
+            Guarantee: variance = squared L2 sensitivity / (2 rho), rounded up, for the rho that the budget allows at
+                the delta that is left beside the sampler's part.
         """
         rho = rho_for(self.budget, self._delta_without_sampler)
         noise = gaussian_noise(self.squared_l2_sensitivity[self.calibrated_to] / (2 * rho))

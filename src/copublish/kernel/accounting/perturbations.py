@@ -77,8 +77,8 @@ class PerturbNumber:
         """The noise of a number, in steps.
 
         Privacy:
-            Guarantee: rate = budget / steps between the bounds (half of it where values may be missing), so that another
-                value in a cell changes the odds by at most e^budget.
+            Guarantee: rate = budget / steps between the bounds (half of it where values may be missing), so that
+                another value in a cell changes the odds by at most e^budget.
         """
         return geometric_noise(self.budget / (1 + self.missing) / self.steps)
 
