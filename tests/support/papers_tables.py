@@ -55,6 +55,11 @@ ITEMS = ("eating", "bed", "inside", "dressing", "bathing", "toilet", "money", "o
 """Two-valued items of a survey, as HPDP-DP has them."""
 
 
+def alignment(in_order: bool) -> dict[str, Any]:
+    """Whether records are joined by an identifier, or by the order of rows that all owners have."""
+    return {"alignment": "row-order"} if in_order else {"identifier": "id"}
+
+
 def agreed(mechanism: str, content: dict[str, Any], owners: int, **changes: Any) -> cp.Agreement:
     """An agreement between owners o1, o2, ... with what its mechanism needs."""
     publishes_each_record = mechanism in ("vhdp", "idp-ir")
@@ -75,18 +80,18 @@ def agreed(mechanism: str, content: dict[str, Any], owners: int, **changes: Any)
     )
 
 
-def ten_owners_of_adult(mechanism: str, **changes: Any) -> cp.Agreement:
+def ten_owners_of_adult(mechanism: str, *, in_order: bool = False, **changes: Any) -> cp.Agreement:
     """Ten owners with one column of Adult each; the last one holds only the class."""
     attributes = {
         name: {**attribute, "held_by": f"o{number}"}
         for number, (name, attribute) in enumerate(with_first_values(ADULT).items(), start=1)
     }
     income = {"name": "income", "values": ["<=50K", ">50K"], "held_by": "o10"}
-    content = {"partition": "vertical", "records": {"identifier": "id"}, "class": income, "attributes": attributes}
+    content = {"partition": "vertical", "records": alignment(in_order), "class": income, "attributes": attributes}
     return agreed(mechanism, content, 10, **changes)
 
 
-def owners_of_wine(mechanism: str, owners: int = 3, **changes: Any) -> cp.Agreement:
+def owners_of_wine(mechanism: str, owners: int = 3, *, in_order: bool = False, **changes: Any) -> cp.Agreement:
     """Wine's eleven numbers, divided between owners column by column; no class."""
     attributes = {
         name: {
@@ -99,7 +104,7 @@ def owners_of_wine(mechanism: str, owners: int = 3, **changes: Any) -> cp.Agreem
         }
         for number, (name, (low, high, decimals)) in enumerate(WINE.items())
     }
-    content = {"partition": "vertical", "records": {"identifier": "id"}, "attributes": attributes}
+    content = {"partition": "vertical", "records": alignment(in_order), "attributes": attributes}
     return agreed(mechanism, content, owners, **changes)
 
 
@@ -153,6 +158,8 @@ def divided(agreement: cp.Agreement, table: pd.DataFrame, seed: int = 2) -> dict
     if agreement.partition == "horizontal":
         owner = generator.integers(0, len(agreement.owners), len(table))
         return {party: table[owner == number] for number, party in enumerate(agreement.owners)}
+    if agreement.records.identifier is None:
+        return {party: table[list(agreement.columns_of(party))] for party in agreement.owners}
     named = table.assign(id=[f"p{number}" for number in range(len(table))])
     return {
         party: named[["id", *agreement.columns_of(party)]].sample(frac=1, random_state=number)
