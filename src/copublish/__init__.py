@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from copublish.tools.auditing.audit import audit
     from copublish.tools.auditing.result import Audit
     from copublish.tools.evaluation.generalize import generalize
-    from copublish.tools.evaluation.matched import MatchedLoss, matched_loss
     from copublish.tools.evaluation.scorecard import Evaluation, evaluate
     from copublish.tools.planning.advice import plan_release as plan
 else:
@@ -92,7 +91,6 @@ else:
             "copublish.tools.auditing.audit": ("audit",),
             "copublish.tools.auditing.result": ("Audit",),
             "copublish.tools.evaluation.generalize": ("generalize",),
-            "copublish.tools.evaluation.matched": ("MatchedLoss", "matched_loss"),
             "copublish.tools.evaluation.scorecard": ("Evaluation", "evaluate"),
             "copublish.tools.planning.advice": ("plan_release as plan",),
         },
@@ -119,7 +117,6 @@ __all__ = [
     "EvaluationError",
     "FragmentError",
     "LedgerError",
-    "MatchedLoss",
     "MeetingError",
     "Release",
     "ReleaseError",
@@ -135,7 +132,6 @@ __all__ = [
     "generalize",
     "load_agreement",
     "load_release",
-    "matched_loss",
     "plan",
     "report",
     "run",

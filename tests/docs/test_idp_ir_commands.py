@@ -20,6 +20,7 @@ from copublish.kernel.ledger.ledger import Ledger
 from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT, WARNING
 from copublish.mechanisms.registry import plan_of
 from copublish.tools.drafting.demo import made_up_data, write_demo
+from copublish.tools.evaluation.matched import matched_loss
 
 FIRST = "THIS IS NOT DIFFERENTIAL PRIVACY"
 DATA = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]
@@ -186,7 +187,7 @@ def test_evaluate_compares_records_with_own_rows_by_the_map_beside_the_ledger(cl
         assert "WITHOUT NOISE" in done.stderr and "MeanSSE, as printed" in done.stdout
         found = json.loads(cli(*call, "--format", "json").stdout)
         assert next(iter(found)) == "warning"
-        loss = cp.matched_loss(cp.load_release("mapped"), file, kept)
+        loss = matched_loss(cp.load_release("mapped"), file, kept)
         assert found["matched"] == json.loads(json.dumps(loss.to_dict()))
     other = cli("evaluate", "mapped", "--raw", "bank.parquet", "--record-map", kept)
     assert "which party 'loans' put in" in str(other.exception)

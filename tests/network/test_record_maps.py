@@ -12,6 +12,7 @@ import copublish as cp
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT
 from copublish.party.record_maps import FOLDER, read_record_map
+from copublish.tools.evaluation.matched import matched_loss
 from support.node import DATASET, NAMES, TwoParties, free_port
 
 RECORDS = 200
@@ -48,7 +49,7 @@ def test_each_party_keeps_its_own_map_and_finds_its_rows_with_it(tmp_path):
         own = read_record_map(file, release)
         rows = pd.read_parquet(home / "data.parquet")
         person_of[name] = dict(zip(own.records, rows["customer_id"].iloc[own.rows], strict=True))
-        loss = cp.matched_loss(release, home / "data.parquet", file)
+        loss = matched_loss(release, home / "data.parquet", file)
         assert set(own.columns) <= set(loss.by_column) <= set(rows.columns)
         assert loss.records == release.records.num_rows == len(person_of[name])
     assert person_of["bank"] == person_of["loans"], "both maps name the same person for a record"

@@ -8,6 +8,7 @@ import pytest
 import copublish as cp
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.party.record_maps import map_file, read_record_map
+from copublish.tools.evaluation.matched import matched_loss
 from support import fragment_frames, no_noise, random_table, seeded
 from support.idp_ir import idp_ir_mapping, naive_values
 from support.messages import all_of, publish_by_masked_sums
@@ -58,5 +59,5 @@ def test_owners_in_processes_of_their_own_keep_maps_of_their_rows_alone(tmp_path
         own = read_record_map(map_file(ledgers[party], release, party), release)
         assert own.rows.tolist() == list(range(len(frame)))
         named += own.records.tolist()
-        assert cp.matched_loss(release, frame, map_file(ledgers[party], release, party)).records == len(frame)
+        assert matched_loss(release, frame, map_file(ledgers[party], release, party)).records == len(frame)
     assert sorted(named) == list(range(release.records.num_rows))

@@ -100,6 +100,7 @@ def _content(release: Release, own: RecordMap) -> bytes:
         "release_digest": release.digest(),
         "party": own.party,
         "columns": list(own.columns),
+        "decimals": dict(own.decimals),
         "rows_digest": own.rows_digest,
     }
     table = pa.table({"row": own.rows, "record": own.records})
@@ -118,12 +119,12 @@ def read_record_map(file: str | Path, release: Release) -> RecordMap:
         table = pq.read_table(Path(file))
         about = json.loads((table.schema.metadata or {})[_KEY])
         rows, records = (_whole_numbers(table, name) for name in ("row", "record"))
-        own = RecordMap(
-            str(about["party"]), tuple(map(str, about["columns"])), rows, records, str(about["rows_digest"])
-        )
+        decimals = {str(name): int(places) for name, places in about["decimals"].items()}
+        columns = tuple(map(str, about["columns"]))
+        own = RecordMap(str(about["party"]), columns, decimals, rows, records, str(about["rows_digest"]))
         is_known = about["record_map_format"] == FORMAT
         digest = about["release_digest"]
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as exc:
+    except (OSError, pa.ArrowException, AttributeError, KeyError, TypeError, ValueError) as exc:
         raise EvaluationError(f"'{file}' is no record map that can be read ({type(exc).__name__}).") from None
     if not is_known or not _is_map(own, release.records.num_rows):
         raise EvaluationError(f"'{file}' is no record map of this version.")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from copublish.agreement.domain import NumericalDomain
 from copublish.kernel.records.joint_table import JointTable
 from copublish.types import Codes, IntArray
 
@@ -23,6 +24,7 @@ class RecordMap:
     Attributes:
         party: Whose rows.
         columns: The columns of which this party holds cells.
+        decimals: Of those that were read as numbers, the decimals that count.
         rows: Rows of the party's source, from 0, ascending.
         records: For each of them the place of its record in the release, from 0.
         rows_digest: Hash of these rows: other data, or the same in another order, are noticed by it.
@@ -30,6 +32,7 @@ class RecordMap:
 
     party: str
     columns: tuple[str, ...]
+    decimals: Mapping[str, int]
     rows: IntArray = field(repr=False)
     records: IntArray = field(repr=False)
     rows_digest: str = field(repr=False)
@@ -54,7 +57,12 @@ def own_record_map(table: JointTable, places: IntArray | None) -> RecordMap | No
     columns = tuple(fragment.private_codes)
     values: dict[str, Codes | IntArray] = {**fragment.private_codes, **fragment.private_numbers}
     digest = digest_of_rows({column: values[column][by_row] for column in columns})
-    return RecordMap(fragment.party, columns, fragment.row_numbers[by_row], own[by_row], digest)
+    decimals = {
+        name: domain.decimals_of_numbers
+        for name, domain in table.agreement.columns.items()
+        if name in fragment.private_numbers and isinstance(domain, NumericalDomain)
+    }
+    return RecordMap(fragment.party, columns, decimals, fragment.row_numbers[by_row], own[by_row], digest)
 
 
 def digest_of_rows(values: Mapping[str, Codes | IntArray]) -> str:

@@ -128,7 +128,7 @@ def _rows(columns: PublicColumns, data: Source, own: RecordMap) -> pd.DataFrame:
     if not len(own.rows) or own.rows[-1] >= table.num_rows:
         raise EvaluationError(f"The data have other rows than party '{own.party}' put in.")
     rows: pd.DataFrame = table.to_pandas().iloc[own.rows].reset_index(drop=True)
-    if digest_of_rows(_whole_numbers(rows, {name: present[name] for name in own.columns})) != own.rows_digest:
+    if digest_of_rows(_whole_numbers(rows, {name: present[name] for name in own.columns}, own)) != own.rows_digest:
         raise EvaluationError(
             f"The data have other rows than party '{own.party}' put in, or the same in another order. Give the very "
             "file that the run was given."
@@ -136,12 +136,13 @@ def _rows(columns: PublicColumns, data: Source, own: RecordMap) -> pd.DataFrame:
     return rows
 
 
-def _whole_numbers(rows: pd.DataFrame, domains: Mapping[str, Domain]) -> dict[str, IntArray]:
+def _whole_numbers(rows: pd.DataFrame, domains: Mapping[str, Domain], own: RecordMap) -> dict[str, IntArray]:
     """Rows as a run reads them: numbers in steps, categories in codes."""
     found = {name: codes.to_numpy() for name, codes in codes_of(domains, rows).items()}
     for name, domain in domains.items():
         if isinstance(domain, NumericalDomain):
-            found[name] = quantize(domain, rows[name].to_numpy(dtype=float), found[name])
+            as_read = replace(domain, decimals=own.decimals.get(name))
+            found[name] = quantize(as_read, rows[name].to_numpy(dtype=float), found[name])
     return found
 
 

@@ -89,7 +89,7 @@ class Evaluation:
 
 def evaluate(
     release: Release,
-    test: Source,
+    test: Source | None = None,
     *,
     raw: Source | None = None,
     target: str | None = None,
@@ -106,7 +106,8 @@ def evaluate(
 
     Args:
         release: The release.
-        test: Records that the classifiers are tested on, with the release's attributes and class.
+        test: Records that the classifiers are tested on, with the release's attributes and class. Without them records
+            are only compared with their own rows, by `record_map`.
         raw: The training records as they are, for what raw data give, for the trivial baseline, as the reference of
             tables and numbers, and to check published error bars.
         target: What is predicted: the release's class, or another column where records were published for any use.
@@ -129,6 +130,8 @@ def evaluate(
     """
     if record_map is not None and raw is None:
         raise EvaluationError("A record map says which row of the raw records a record stands for. Give them as well.")
+    if test is None:
+        return _matched_alone(release, raw, record_map)
     columns, predicted = release.details.public_columns, check_target(release, target)
     is_generalized = release.generalization is not None
     if train_on == "generalized" and not is_generalized:
@@ -169,6 +172,22 @@ def evaluate(
     if record_map is not None and raw is not None:
         scores["matched"] = matched_loss(release, raw, record_map).to_dict()
     return Evaluation(scores, rules)
+
+
+def _matched_alone(release: Release, raw: Source | None, record_map: str | Path | None) -> Evaluation:
+    if raw is None or record_map is None:
+        raise EvaluationError("There are no records to test on. Give some, or the raw records with a record map.")
+    return Evaluation(
+        {
+            **release.warning,
+            "disclosure": DISCLOSURE,
+            "release": release.certificate.release,
+            "release_digest": release.digest(),
+            "target": None,
+            "classification": [],
+            "matched": matched_loss(release, raw, record_map).to_dict(),
+        }
+    )
 
 
 def _read(

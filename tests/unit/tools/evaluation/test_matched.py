@@ -17,7 +17,7 @@ from copublish.agreement.domain import NumericalDomain
 from copublish.errors import EvaluationError
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.party.record_maps import FOLDER, map_file, read_record_map
-from copublish.tools.evaluation.matched import loss_of
+from copublish.tools.evaluation.matched import loss_of, matched_loss
 from support import fragment_frames, random_table
 from support.idp_ir import idp_ir_mapping
 
@@ -30,6 +30,7 @@ def run(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     mapping = idp_ir_mapping(request.param, 2)
     mapping["records"] |= {"identifier": "id"}
+    mapping["attributes"]["income"]["decimals"] = 2
     agreement = cp.agreement_from_mapping(mapping)
     generator = np.random.default_rng(8)
     frames = fragment_frames(agreement, random_table(agreement, 61, generator), generator)
@@ -76,7 +77,7 @@ def test_every_owner_gets_the_mean_sse_of_a_loop_over_its_records(run):
     records = release.records.to_pandas()
     for party, file in data.items():
         kept = map_file(ledgers[party], release, party)
-        loss = cp.matched_loss(release, file, kept)
+        loss = matched_loss(release, file, kept)
         rows = pd.read_csv(file)
         printed, corrected = naive(agreement, rows, records, read_record_map(kept, release))
         assert loss.mean_sse_as_printed == pytest.approx(printed)
@@ -92,7 +93,7 @@ def test_matched_records_are_at_least_as_far_apart_as_sorted_columns(run):
     rows, records = pd.read_csv(data["p1"])[["income"]], release.records.to_pandas()[["income"]].iloc[own.records]
     domains = {"income": release.details.public_columns.domains["income"]}
     in_order = loss_of(rows.sort_values("income"), records.sort_values("income"), domains)
-    assert cp.matched_loss(release, data["p1"], map_file(ledgers["p1"], release, "p1")).by_column[
+    assert matched_loss(release, data["p1"], map_file(ledgers["p1"], release, "p1")).by_column[
         "income"
     ].mean_square >= in_order.by_column["income"].mean_square * (1 - 1e-12)
 
@@ -119,14 +120,14 @@ def test_other_data_another_order_and_missing_columns_are_noticed(run, tmp_path)
         (rows.drop(columns="age"), "no column 'age', which party 'p0' put in"),
     ):
         with pytest.raises(EvaluationError, match=said):
-            cp.matched_loss(release, wrong, kept)
+            matched_loss(release, wrong, kept)
 
 
 def test_rows_after_those_of_the_run_do_no_harm(run):
     _, release, data, ledgers = run
     kept, rows = map_file(ledgers["p0"], release, "p0"), pd.read_csv(data["p0"])
     longer = pd.concat([rows, rows.head(3)])
-    assert cp.matched_loss(release, longer, kept) == cp.matched_loss(release, rows, kept)
+    assert matched_loss(release, longer, kept) == matched_loss(release, rows, kept)
 
 
 def test_the_map_of_another_release_or_no_map_is_refused(run, tmp_path):
@@ -152,26 +153,32 @@ def test_the_map_of_another_release_or_no_map_is_refused(run, tmp_path):
         (tmp_path / "none.parquet", "no record map that can be read"),
     ):
         with pytest.raises(EvaluationError, match=said):
-            cp.matched_loss(release, data["p0"], file)
+            matched_loss(release, data["p0"], file)
 
 
 def test_scores_have_it_beside_the_rest_and_need_the_raw_rows(run):
     agreement, release, data, ledgers = run
     kept = map_file(ledgers["p0"], release, "p0")
+    alone = cp.evaluate(release, raw=data["p0"], record_map=kept)
+    assert alone.to_dict()["matched"] == matched_loss(release, data["p0"], kept).to_dict()
+    assert "nothing predicted" in repr(alone) and "nothing" in alone._repr_html_()
+    for missing in ({}, {"raw": data["p0"]}):
+        with pytest.raises(EvaluationError, match="no records to test on"):
+            cp.evaluate(release, **missing)
     with pytest.raises(EvaluationError, match="row of the raw records"):
         cp.evaluate(release, data["p0"], record_map=kept)
     if agreement.partition == "horizontal":
         scores = cp.evaluate(
             release, data["p0"], raw=data["p0"], classifiers=["decision-tree"], record_map=kept
         ).to_dict()
-        assert scores["matched"] == cp.matched_loss(release, data["p0"], kept).to_dict()
+        assert scores["matched"] == matched_loss(release, data["p0"], kept).to_dict()
 
 
 def test_a_run_that_fails_at_the_last_step_leaves_no_map(tmp_path, monkeypatch):
     from copublish.party import record_maps
 
     release = type("Release", (), {"digest": lambda self: "a" * 64, "certificate": type("C", (), {"release": "r"})})()
-    own = record_maps.RecordMap("p0", ("a",), np.array([0]), np.array([0]), "d")
+    own = record_maps.RecordMap("p0", ("a",), {}, np.array([0]), np.array([0]), "d")
     keep = record_maps.kept_beside(tmp_path / "ledger.db")
     with pytest.raises(RuntimeError), keep(release, own):
         assert record_maps.map_file(tmp_path / "ledger.db", release, "p0").exists()
@@ -186,7 +193,7 @@ def test_a_folder_that_cannot_be_written_ends_the_run(tmp_path):
     from copublish.party import record_maps
 
     release = type("Release", (), {"digest": lambda self: "a" * 64, "certificate": type("C", (), {"release": "r"})})()
-    own = record_maps.RecordMap("p0", ("a",), np.array([0]), np.array([0]), "d")
+    own = record_maps.RecordMap("p0", ("a",), {}, np.array([0]), np.array([0]), "d")
     (tmp_path / FOLDER).write_text("in the way")
     keep = record_maps.kept_beside(tmp_path / "ledger.db")
     with pytest.raises(ReleaseError, match="record map cannot be written"), keep(release, own):
