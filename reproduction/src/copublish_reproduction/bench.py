@@ -85,9 +85,9 @@ class Bench:
         """Accuracy of DiffP-C4.5, which is a classifier itself."""
         return DiffPC45(float(epsilon)).accuracy(self.plain, self.generator)
 
-    def k_anonymity(self, k: int) -> float:
+    def k_anonymity(self, algorithm: TopDownKAnonymity) -> float:
         """Accuracy of a tree on k-anonymous data."""
-        return self._accuracy(*TopDownKAnonymity(k).run(self.plain))
+        return self._accuracy(*algorithm.run(self.plain))
 
     def trivial(self, epsilon: str) -> float:
         """Accuracy of a tree on records drawn from noisy attribute-by-class tables."""

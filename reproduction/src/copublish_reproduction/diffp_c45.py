@@ -3,6 +3,7 @@
 Grows a tree to depth 5. A node asks for its noisy size, for a split point of every numerical attribute and for an
 attribute; a leaf asks for its size and its noisy class counts: epsilon / ((2 + d_num) depth + 2) each. A node with too
 few records for its noise becomes a leaf. Then the tree is pruned as C4.5 does, on the sums of the noisy class counts.
+Depth and these two rules are settings, since ArbDistDP's paper does not give its own: `readings.py` scans them.
 
 It publishes a classifier, not data: it stands here because ArbDistDP was compared with it.
 """
@@ -45,15 +46,21 @@ class DiffPC45:
     Attributes:
         epsilon: The budget.
         depth: Largest depth of the tree.
+        stop_below: A node becomes a leaf if a child's class would have fewer records on average than so many standard
+            deviations of the noise; 0 lets every tree grow to its depth.
+        is_pruned: Whether the grown tree is pruned.
     """
 
     epsilon: float
     depth: int = 5
+    stop_below: float = 1.0
+    is_pruned: bool = True
 
     def accuracy(self, table: PlainTable, generator: np.random.Generator) -> float:
         """Grow a tree and return the share of the test records that it gets right."""
         tree = self.grow(table, generator)
-        prune(tree)
+        if self.is_pruned:
+            prune(tree)
         test = [table.test[column.name].to_numpy() for column in table.columns]
         predicted = np.zeros(len(table.test), dtype=np.int64)
         classify(tree, table, test, np.arange(len(table.test)), predicted)
@@ -64,7 +71,18 @@ class DiffPC45:
         """The tree before pruning."""
         epsilon = self.epsilon / ((2 + len(table.numerical)) * self.depth + 2)
         top = {place: (column.low, column.high) for place, column in enumerate(table.columns)}
-        return _grow(table, np.arange(len(table.classes)), top, self.depth, epsilon, generator)
+        return _grow(table, np.arange(len(table.classes)), top, self.depth, _Step(epsilon, self.stop_below), generator)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """The epsilon of one answer, and when a node has too few records for its noise."""
+
+    epsilon: float
+    stop_below: float
+
+    def is_too_small(self, noisy_size: float, n_cells: int) -> bool:
+        return self.stop_below > 0 and noisy_size / n_cells < self.stop_below * math.sqrt(2) / self.epsilon
 
 
 def _grow(
@@ -72,14 +90,14 @@ def _grow(
     rows: Ints,
     open_columns: dict[int, tuple[int, int]],
     depth: int,
-    epsilon: float,
+    step: _Step,
     generator: np.random.Generator,
 ) -> Node:
     """Grow the tree below one node; `open_columns` are the attributes it may ask for, with intervals of numbers."""
-    classes = table.classes[rows]
+    classes, epsilon = table.classes[rows], step.epsilon
     noisy_size = len(rows) + generator.laplace(0, 1 / epsilon)
     widest = max((_width(table, place) for place in open_columns), default=0)
-    if depth == 0 or not open_columns or noisy_size / (widest * table.n_classes) < math.sqrt(2) / epsilon:
+    if depth == 0 or not open_columns or step.is_too_small(noisy_size, widest * table.n_classes):
         counts = np.bincount(classes, minlength=table.n_classes)
         return Node(np.maximum(counts + generator.laplace(0, 1 / epsilon, table.n_classes), 0))
     scores, splits = [], []
@@ -97,7 +115,7 @@ def _grow(
     place, at = list(open_columns)[chosen], splits[chosen]
     children = []
     for part, below in _parts(table, place, at, rows, open_columns):
-        children.append(_grow(table, part, below, depth - 1, epsilon, generator))
+        children.append(_grow(table, part, below, depth - 1, step, generator))
     return Node(np.sum([child.class_counts for child in children], axis=0), place, at, children)
 
 

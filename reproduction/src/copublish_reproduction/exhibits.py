@@ -9,6 +9,14 @@ from pathlib import Path
 from copublish_reproduction.copula_beside import NAME as COPULA
 from copublish_reproduction.copula_beside import TITLE as COPULA_TITLE
 from copublish_reproduction.copula_beside import beside_markdown, beside_records, beside_tables, run_beside
+from copublish_reproduction.costs import (
+    CostTable,
+    cost_markdown,
+    cost_records,
+    figure_9_tables,
+    printed_cost_tables,
+    socket_tables,
+)
 from copublish_reproduction.datasets import FILES
 from copublish_reproduction.figures import Figure, Tell, figures, run_figure, titled
 from copublish_reproduction.findings import Finding, compute_findings, markdown_findings
@@ -31,6 +39,15 @@ from copublish_reproduction.idp_ir_readings import (
 from copublish_reproduction.labeled_table import LABELED_FILES
 from copublish_reproduction.microdata_sets import MICRODATA_FILES
 from copublish_reproduction.plots import plot
+from copublish_reproduction.readings import (
+    Reading,
+    daka_conclusions,
+    diffp_c45_conclusions,
+    reading_markdown,
+    reading_tables,
+    scan_daka,
+    scan_diffp_c45,
+)
 from copublish_reproduction.table_text import csv_text
 from copublish_reproduction.tables import as_records, markdown, panel_table
 from copublish_reproduction.vhdp_claims import vhdp_claims
@@ -96,6 +113,8 @@ def exhibits(scores: Sequence[str]) -> dict[str, Exhibit]:
         _findings("hpdp-findings", [FILES["adult"]], _without_runs(compute_hpdp_findings)),
         *(_vhdp_figure(figure) for figure in vhdp_figures().values()),
         _findings("vhdp-findings", LABELED_FILES.values(), _without_runs(compute_vhdp_findings)),
+        *_readings(),
+        *_costs(),
     ]
     return {exhibit.name: exhibit for exhibit in every}
 
@@ -176,3 +195,47 @@ def _findings(
         return Outcome({"md": f"{text}\n".encode()}, text, [table], [dict(vars(finding)) for finding in findings])
 
     return Exhibit(name, WHAT_FAILS, joined(groups), run)
+
+
+def _readings() -> Iterable[Exhibit]:
+    def daka(data: Path, _: int, progress: Tell) -> Outcome:
+        return _scanned(scan_daka(data, progress), "specializations at most", daka_conclusions)
+
+    def diffp_c45(data: Path, runs: int, progress: Tell) -> Outcome:
+        return _scanned(scan_diffp_c45(data, runs, progress), "stopping rule", diffp_c45_conclusions)
+
+    yield Exhibit("distdiffgen-readings", "DAKA of DistDiffGen's Fig. 4 by several readings", FILES["adult"], daka)
+    title = "DiffP-C4.5 of ArbDistDP's Fig. 8 by several readings"
+    yield Exhibit("arbdistdp-readings", title, joined(FILES.values()), diffp_c45)
+
+
+def _scanned(readings: Sequence[Reading], corner: str, conclude: Callable[[Sequence[Reading]], list[str]]) -> Outcome:
+    records = [dict(vars(reading)) for reading in readings]
+    return _drawn(records, {}, reading_markdown(readings, corner, conclude), reading_tables(readings, corner))
+
+
+def _costs() -> Iterable[Exhibit]:
+    adult_and_statlog = joined([FILES["adult"], *LABELED_FILES.values()])
+    yield Exhibit(
+        "costs",
+        "costs and complexities that the five papers state, recomputed, beside measured ones",
+        adult_and_statlog,
+        lambda data, runs, progress: _cost_outcome(printed_cost_tables(data, runs, progress)),
+    )
+    yield Exhibit(
+        "arbdistdp-fig9-protocol",
+        "ArbDistDP, Fig. 9: operations of its protocol and their cost, beside secure releases",
+        joined(FILES.values()),
+        lambda data, _, progress: _cost_outcome(figure_9_tables(data, progress)),
+    )
+    yield Exhibit(
+        "hpdp-sockets",
+        "HPDP-DP's curator and owners as processes over sockets: its traffic beside the paper's formulas",
+        FILES["adult"],
+        lambda data, _, progress: _cost_outcome(socket_tables(data, progress)),
+    )
+
+
+def _cost_outcome(tables: list[CostTable]) -> Outcome:
+    shown = [(table.title, table.header, table.rows) for table in tables]
+    return _drawn(cost_records(tables), {}, cost_markdown(tables), shown)

@@ -12,6 +12,7 @@ import numpy as np
 
 from copublish_reproduction.bench import Algorithm, Bench
 from copublish_reproduction.datasets import FILES, DatasetName, Partition
+from copublish_reproduction.k_anonymity import TopDownKAnonymity
 from copublish_reproduction.printed import BA, LA, Printed, printed
 
 COPUBLISH, TRIVIAL = "copublish", "noisy tables"
@@ -227,7 +228,10 @@ def figures(scores: Sequence[str] = SCORES) -> dict[str, Figure]:
                 _distdiffgen(10),
                 _distdiffgen(None),
                 Series(
-                    "TDS, k-anonymity 5", "no, k-anonymous", lambda bench, _: bench.k_anonymity(5), is_constant=True
+                    "TDS, k-anonymity 5",
+                    "no, k-anonymous",
+                    lambda bench, _: bench.k_anonymity(TopDownKAnonymity(5)),
+                    is_constant=True,
                 ),
                 *_own("vertical", scores),
             ),

@@ -8,6 +8,7 @@ something about the class; takes the one with the largest information gain per l
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -22,9 +23,13 @@ class TopDownKAnonymity:
 
     Attributes:
         k: Smallest size of a group of records with the same generalized values.
+        rounds: Number of specializations at most; none for as many as k allows.
+        by_gain_only: Whether the largest information gain wins, whatever it costs in anonymity.
     """
 
     k: int = 5
+    rounds: int | None = None
+    by_gain_only: bool = False
 
     def run(self, table: PlainTable) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Generalized training records with weights, and the generalized test records."""
@@ -44,7 +49,7 @@ class TopDownKAnonymity:
         pieces = table.top()
         group = np.zeros(len(table.classes), dtype=np.int64)
         refused: set[Piece] = set()  # once a specialization breaks k it always will: groups only get smaller
-        while True:
+        for _ in count() if self.rounds is None else range(self.rounds):
             smallest = int(np.bincount(group).min())
             best: tuple[float, Piece, tuple[Piece, ...], Ints] | None = None
             for piece in pieces:
@@ -58,7 +63,7 @@ class TopDownKAnonymity:
                 if after < self.k:
                     refused.add(piece)
                     continue
-                score = gain / (smallest - after + 1)
+                score = gain if self.by_gain_only else gain / (smallest - after + 1)
                 if best is None or score > best[0]:
                     best = (score, piece, children, regrouped)
             if best is None:

@@ -24,12 +24,16 @@ class LeakLog:
         is_first: Which cells the first party holds, shape (n, n_columns).
         majority_bits: Results of majority comparisons.
         order_bits: Results of comparisons between values of the two parties.
+        selections: Random numbers that are drawn jointly, one for each selection.
+        candidates: Candidates of all selections, each with a product of two shares and a comparison at most.
     """
 
     table: PlainTable
     is_first: Bools
     majority_bits: int = 0
     order_bits: int = 0
+    selections: int = 0
+    candidates: int = 0
 
     def __post_init__(self) -> None:
         self._larger: dict[int, Ints] = {}
@@ -44,11 +48,15 @@ class LeakLog:
         """Take down one search for a split point: a comparison and two majorities for each step of the cursors."""
         steps = int(self._larger[piece.column][piece.start : piece.stop].sum())
         self.order_bits += steps
+        self.selections += 1
+        self.candidates += steps
         self.majority_bits += 2 * steps * self._pairs
 
     def score_cuts(self, n_cuts: int) -> None:
         """Take down the scores of the cuts of a round: at least two majorities for each."""
         self.majority_bits += 2 * n_cuts * self._pairs
+        self.selections += 1
+        self.candidates += n_cuts
 
     @property
     def _pairs(self) -> int:
