@@ -113,7 +113,7 @@ def exhibits(scores: Sequence[str]) -> dict[str, Exhibit]:
         _findings("hpdp-findings", [FILES["adult"]], _without_runs(compute_hpdp_findings)),
         *(_vhdp_figure(figure) for figure in vhdp_figures().values()),
         _findings("vhdp-findings", LABELED_FILES.values(), _without_runs(compute_vhdp_findings)),
-        *_readings(),
+        *_scans(),
         *_costs(),
     ]
     return {exhibit.name: exhibit for exhibit in every}
@@ -197,7 +197,7 @@ def _findings(
     return Exhibit(name, WHAT_FAILS, joined(groups), run)
 
 
-def _readings() -> Iterable[Exhibit]:
+def _scans() -> Iterable[Exhibit]:
     def daka(data: Path, _: int, progress: Tell) -> Outcome:
         return _scanned(scan_daka(data, progress), "specializations at most", daka_conclusions)
 
