@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from rich.console import RenderableType
 
 from copublish.agreement.model import Agreement
@@ -18,7 +17,6 @@ from copublish.mechanisms.idp_ir.publish import IdpIrDetails
 from copublish.mechanisms.idp_ir.result import IdpIrResult
 from copublish.mechanisms.idp_ir.settings import IdpIrSettings
 from copublish.mechanisms.reading.estimate import Reading
-from copublish.mechanisms.shared.post_processing import order_without_meaning
 from copublish.types import IntArray
 
 if TYPE_CHECKING:
@@ -56,7 +54,7 @@ class IdpIr(Mechanism[IdpIrPlan, IdpIrResult, IdpIrDetails]):
 
     def places_of_records(self, opened: Sequence[IntArray]) -> IntArray:
         """The inverse of the order in which joined records are published."""
-        return np.argsort(order_without_meaning(opened), kind="stable").astype(np.int64)
+        return publish.places_of_records(opened)
 
     def about(self, publication: Publication) -> About:
         """What the README of a release folder says."""

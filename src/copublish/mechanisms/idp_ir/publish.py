@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
@@ -13,6 +15,7 @@ from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.idp_ir.result import IdpIrResult
 from copublish.mechanisms.idp_ir.settings import WARNING, CategoryOrder, LocalSensitivity
 from copublish.mechanisms.shared.arrow import categories, numbers
+from copublish.mechanisms.shared.post_processing import order_without_meaning
 from copublish.types import IntArray
 
 
@@ -81,6 +84,16 @@ def idp_ir_details(result: IdpIrResult) -> IdpIrDetails:
         missing_spellings=plan.agreement.records.missing_spellings,
         has_class=False if plan.agreement.class_ is None else None,
     )
+
+
+def places_of_records(opened: Sequence[IntArray]) -> IntArray:
+    """For every joined record its place in the release: the inverse of the order in which `run_idp_ir` puts them.
+
+    Args:
+        opened: The perturbed columns as they were opened, in agreed order.
+    """
+    places: IntArray = np.argsort(order_without_meaning(opened), kind="stable").astype(np.int64)
+    return places
 
 
 def _values(domain: Domain, places: IntArray) -> pa.Array:
