@@ -9,9 +9,12 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from copublish.agreement.loading import agreement_from_mapping
 from copublish.errors import AgreementError, CopublishError, EvaluationError, FragmentError
+from copublish.tools.evaluation.matched import loss_of
 from copublish_reproduction.idp_ir import IdpIr, rank_column, release_central, release_horizontal, release_vertical
 from copublish_reproduction.information_loss import LossMeter
 from copublish_reproduction.microdata import Attribute, Microdata
@@ -267,3 +270,34 @@ def test_the_number_of_calls_does_not_depend_on_the_number_of_records(kind):
         release_central(mechanism, table, generator)
         counts.append(calls_of(lambda t=table, m=mechanism, g=generator: release_central(m, t, g)))
     assert counts[0] == counts[1]
+
+
+def test_evaluate_of_a_release_has_the_same_mean_sse():
+    """The command line's own, of matched records, is another implementation of the same formulas."""
+    generator = np.random.default_rng(2)
+    original, published = (
+        np.column_stack([generator.uniform(0, 100, 50), generator.integers(-5, 61, 50), generator.choice(4, 50)])
+        for _ in range(2)
+    )
+    mapping = {
+        "format": 1,
+        "name": "r",
+        "dataset": "d",
+        "partition": "horizontal",
+        "parties": {"a": {}, "b": {}},
+        "records": {"expected": 50},
+        "attributes": {
+            "age": {"kind": "numerical", "bounds": [0, 100], "grid": {"count": 4}},
+            "hours": {"kind": "numerical", "bounds": [-5, 60], "grid": {"count": 5}},
+            "color": {"kind": "categorical", "values": list(COLORS.categories)},
+        },
+        "privacy": {"epsilon": 1},
+        "mechanism": {"name": "copula"},
+    }
+    domains = agreement_from_mapping(mapping).domains
+    frames = [pd.DataFrame(values, columns=["age", "hours", "color"]) for values in (original, published)]
+    found = loss_of(*frames, domains)
+    expected = LossMeter.of(Microdata(SCHEMA, original)).measure(original, published)
+    assert found.mean_sse_as_printed == pytest.approx(expected.printed)
+    assert found.mean_sse == pytest.approx(expected.corrected)
+    assert found.wrong_categories == pytest.approx(expected.wrong_categories)
