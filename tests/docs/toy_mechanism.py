@@ -31,6 +31,8 @@ class LargestGroupSettings(MechanismSettings):
     name: Literal["largest-group"]
     column: str
 
+    needs_class: ClassVar[bool] = True
+
     def needs(self, partition: Partition) -> Need:
         return "programs" if partition == "horizontal" else "joins"
 
@@ -150,7 +152,7 @@ class LargestGroup(Mechanism[LargestGroupPlan, LargestGroupResult, LargestGroupD
         return LargestGroupPlan(agreement)
 
     def publish(self, result: LargestGroupResult) -> Contents:
-        name, domain = result.agreement.class_.name, result.agreement.class_domain
+        name, domain = result.agreement.required_class.name, result.agreement.class_domain
         groups, labels = np.repeat([result.group, "all others"], domain.size), [*domain.values] * 2
         counts = pa.table({"group": groups, name: labels, COUNT: result.counts, NOISY_COUNT: result.noisy_counts})
         records = pa.table({name: np.repeat(np.array(labels, dtype=object), result.counts)})
