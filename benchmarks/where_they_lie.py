@@ -137,7 +137,7 @@ def one_release(
     tuning = mechanism_of(agreement).tuning
     assert tuning is not None
     work = tuning.work(agreement, release, agreement.records.expected, records_of_products)
-    predicted = predict(agreement, work, Surroundings(counted_by=counted_by))["seconds"]
+    predicted = predict(agreement, work, Surroundings(counted_by=counted_by)).seconds
     return release, {
         "seconds": seconds,
         "seconds, writing": written.seconds,

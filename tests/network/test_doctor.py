@@ -215,7 +215,7 @@ def test_the_prediction_grows_with_round_trip_and_with_less_bandwidth_as_the_mod
     slow = predict_over_link(agreement, round_trip_seconds=0.0, bytes_per_second=1e5)
     known = measured_coefficients().round_trips
     trips = known.starts + known.rounds * 8 + known.products  # 8 selections, one product
-    assert far["seconds"] - near["seconds"] == pytest.approx(0.1 * trips, rel=0.5)
-    assert slow["seconds"] - near["seconds"] == pytest.approx(near["mib_sent"] * 2**20 / 1e5, rel=0.02)
+    assert far.seconds - near.seconds == pytest.approx(0.1 * trips, rel=0.5)
+    assert slow.seconds - near.seconds == pytest.approx(near.mib_sent * 2**20 / 1e5, rel=0.02)
     many = cp.agreement_from_mapping({**small_mapping(), "engine": {}, "mechanism": {"name": "copula"}})
-    assert predict_over_link(many, round_trip_seconds=0.0, bytes_per_second=1.0)["seconds"] is None
+    assert predict_over_link(many, round_trip_seconds=0.0, bytes_per_second=1.0).seconds is None

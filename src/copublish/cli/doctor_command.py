@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,6 +22,9 @@ from copublish.party.doctor import Diagnosis, Doctor
 from copublish.party.keys.identity import Passphrase, identity_folder
 from copublish.party.network.measuring import MeasuredLink
 from copublish.party.request import ResolvedRun
+
+if TYPE_CHECKING:
+    from copublish.tools.planning.costs import PredictedCost
 
 
 def register(app: typer.Typer) -> None:
@@ -69,7 +72,7 @@ def doctor(
             {
                 "could_begin": could_begin,
                 "findings": [asdict(finding) for finding in found],
-                "secure_run": predicted,
+                "secure_run": None if predicted is None else predicted.to_json(),
             }
         )
     else:
@@ -122,7 +125,7 @@ def _keep(agreement: Agreement, party: str, links: dict[str | None, MeasuredLink
             )
 
 
-def _predict(agreement: Agreement, links: dict[str | None, MeasuredLink]) -> dict[str, Any] | None:
+def _predict(agreement: Agreement, links: dict[str | None, MeasuredLink]) -> PredictedCost | None:
     """What a run would take over the slowest link, by the cost model."""
     if not links:
         return None
@@ -142,13 +145,9 @@ def _print(finding: Diagnosis) -> None:
         console.print(f"    -> {finding.ask}", markup=False, soft_wrap=True)
 
 
-def _print_end(predicted: dict[str, Any] | None, *, could_begin: bool) -> None:
+def _print_end(predicted: PredictedCost | None, *, could_begin: bool) -> None:
     if predicted is not None:
-        seconds = predicted["seconds"]
-        said = (
-            ""
-            if seconds is None
-            else f"About {seconds:g} s and {predicted['mib_sent']:g} MiB for a run over this link: "
-        )
-        results_console().print(f"\n{said}{predicted['why']}", markup=False, soft_wrap=True)
+        seconds, mib = predicted.seconds, predicted.mib_sent
+        said = "" if seconds is None else f"About {seconds:g} s and {mib:g} MiB for a run over this link: "
+        results_console().print(f"\n{said}{predicted.why}", markup=False, soft_wrap=True)
     note("A run could begin." if could_begin else "A run could not begin now.")

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic.dataclasses import dataclass as typed
 from scipy.stats import wasserstein_distance
 
 from copublish.mechanisms.shared.generalization import Generalization, GeneralizedValue
-from copublish.types import FloatArray
+from copublish.types import FloatArray, TypedJson
 
 LARGEST_DENSE_TABLE = 2**20
 """Larger tables of counts are kept as lists of the cells that occur."""
@@ -27,8 +27,8 @@ LARGEST_DENSE_TABLE = 2**20
 WAYS = (1, 2, 3)
 
 
-@dataclass(frozen=True)
-class MarginalErrors:
+@typed(frozen=True)
+class MarginalErrors(TypedJson):
     """Total variation distances of the marginals of one size.
 
     Attributes:

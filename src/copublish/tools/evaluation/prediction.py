@@ -6,18 +6,19 @@ percent of all cases and has told nothing. So the area is what releases are rank
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic.dataclasses import dataclass as typed
 from scipy.stats import rankdata
 
 from copublish.errors import EvaluationError
 from copublish.tools.evaluation.classification import ClassifierName, fit
-from copublish.types import BoolArray, FloatArray
+from copublish.types import BoolArray, FloatArray, TypedJson
 
 MetricName = Literal["area", "balanced_accuracy", "log_loss", "accuracy"]
 METRICS: tuple[MetricName, ...] = get_args(MetricName)
@@ -63,6 +64,28 @@ def mean_estimate(estimates: Sequence[ScoreEstimate]) -> ScoreEstimate:
     )
 
 
+@typed(frozen=True, kw_only=True)
+class MetricScores(TypedJson):
+    """Scores of one classifier, each with its standard error; None where it has no such score or error."""
+
+    area: float | None
+    area_standard_error: float | None
+    balanced_accuracy: float | None
+    balanced_accuracy_standard_error: float | None
+    log_loss: float | None
+    log_loss_standard_error: float | None
+    accuracy: float | None
+    accuracy_standard_error: float | None
+
+    @classmethod
+    def of(cls, scores: Mapping[MetricName, tuple[float, float | None] | None]) -> Self:
+        """Scores by metric, each with its standard error."""
+        numbers: dict[str, float | None] = {}
+        for metric, score in scores.items():
+            numbers[metric], numbers[f"{metric}_standard_error"] = score or (None, None)
+        return cls(**numbers)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Prediction:
     """All scores of one classifier on test records.
@@ -85,14 +108,15 @@ class Prediction:
         found: ScoreEstimate | None = getattr(self, metric)
         return found
 
-    def described(self) -> dict[str, float | None]:
-        """The scores and their standard errors as JSON values."""
-        found: dict[str, float | None] = {}
-        for metric in METRICS:
-            estimate = self.of(metric)
-            found[metric] = None if estimate is None else estimate.value
-            found[f"{metric}_standard_error"] = None if estimate is None else estimate.standard_error
-        return found
+    def scores(self) -> MetricScores:
+        """The scores with their standard errors."""
+        estimates = {metric: self.of(metric) for metric in METRICS}
+        return MetricScores.of(
+            {
+                metric: None if estimate is None else (estimate.value, estimate.standard_error)
+                for metric, estimate in estimates.items()
+            }
+        )
 
 
 def mean_prediction(predictions: Sequence[Prediction]) -> Prediction:

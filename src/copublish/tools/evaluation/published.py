@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.columns import COUNT, NOISY_COUNT
 from copublish.agreement.domain import Domain, NumericalDomain
@@ -17,10 +18,11 @@ from copublish.errors import EvaluationError
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.tools.evaluation import values
+from copublish.types import TypedJson
 
 
-@dataclass(frozen=True)
-class Coverage:
+@typed(frozen=True)
+class Coverage(TypedJson):
     """How many published error bars hold the truth.
 
     Attributes:

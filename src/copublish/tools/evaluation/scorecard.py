@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
+from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import NumericalDomain
@@ -20,10 +21,11 @@ from copublish.rows.sources import Source
 from copublish.tools.evaluation.baseline import BASELINE, ClassTables, label_last
 from copublish.tools.evaluation.classification import CLASSIFIERS, ClassifierName
 from copublish.tools.evaluation.generalize import read_values
-from copublish.tools.evaluation.matched import matched_loss
+from copublish.tools.evaluation.matched import MatchedLoss, matched_loss
 from copublish.tools.evaluation.prediction import METRICS
 from copublish.tools.evaluation.published import Published, check_target
-from copublish.tools.evaluation.scores import TrainOn, score
+from copublish.tools.evaluation.scores import Scores, TrainOn, score
+from copublish.types import TypedJson
 
 if TYPE_CHECKING:
     from copublish.tools.evaluation.plots import Plot
@@ -38,50 +40,84 @@ TRAINED_ON = {"raw data": "raw", "release": "release", BASELINE: "baseline"}
 """What classifiers are trained on, in words, and under which key their scores are."""
 
 
+@typed(frozen=True, kw_only=True)
+class ScoredRelease(TypedJson):
+    """The release that was scored, and how.
+
+    Attributes:
+        warning: That the release is not differentially private, if it is not.
+        evaluation_format: Number of the format of these scores.
+        disclosure: A reminder that the scores disclose something.
+        release: Its name.
+        release_digest: Its digest.
+        published: What it has.
+        target: The predicted column; None if nothing is predicted.
+        target_is_interval: Whether an interval of a number is predicted.
+        trained_on: The data that classifiers of CA were trained on.
+        test_records: How many records they were tested on.
+    """
+
+    warning: str | None = None
+    evaluation_format: int
+    disclosure: str
+    release: str
+    release_digest: str
+    published: Literal["generalized values", "records"]
+    target: str | None
+    target_is_interval: bool
+    trained_on: TrainOn
+    test_records: int
+
+
 @dataclass(frozen=True, repr=False)
 class Evaluation:
     """Scores of a release. They come from real records without noise: a disclosure of their own.
 
     Attributes:
-        scores: The scores as plain JSON values.
+        scored: The release, and how it was scored.
+        scores: The scores.
         rules: What was not as agreed in the test and in the raw training data, and what was done about it. It is no
             part of the scores.
+        matched: The loss of records that were matched with their own rows, where a map of them was given.
     """
 
-    scores: dict[str, Any]
+    scored: ScoredRelease
+    scores: Scores
     rules: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
+    matched: MatchedLoss | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The scores as plain JSON values."""
-        return self.scores
+        matched = {} if self.matched is None else {"matched": self.matched.to_dict()}
+        return {**self.scored.to_json(), **self.scores.to_json(), **matched}
 
     def plot(self, path: str | Path | None = None) -> Plot:
         """The areas under the ROC curve, of the release and beside it; with a path also written, as .png or .svg."""
         from copublish.tools.evaluation.plots import Plot, evaluation_figure
 
-        plot = Plot(evaluation_figure(self.scores, TRAINED_ON))
+        plot = Plot(evaluation_figure(self.scores.to_json(), TRAINED_ON))
         if path is not None:
             plot.write(path)
         return plot
 
     def __repr__(self) -> str:
-        if not self.scores["classification"]:
-            return f"Evaluation({self.scores['release']!r}, nothing predicted)"
-        best = max(self.scores["classification"], key=lambda row: row["release"]["area"])
-        area = best["release"]["area"]
-        return f"Evaluation({self.scores['release']!r}, largest area {area:.3f} by {best['classifier']})"
+        areas = {row.classifier: row.release.area or 0.0 for row in self.scores.classification}
+        if not areas:
+            return f"Evaluation({self.scored.release!r}, nothing predicted)"
+        best = max(areas, key=lambda name: areas[name])
+        return f"Evaluation({self.scored.release!r}, largest area {areas[best]:.3f} by {best})"
 
     def _repr_html_(self) -> str:
         rows = [
-            (row["classifier"], what, *("" if one[key] is None else f"{one[key]:.3f}" for key in METRICS))
-            for row in self.scores["classification"]
+            (row.classifier, what, *("" if (value := getattr(one, key)) is None else f"{value:.3f}" for key in METRICS))
+            for row in self.scores.classification
             for what, key_of_row in TRAINED_ON.items()
-            if (one := row[key_of_row]) is not None
+            if (one := getattr(row, key_of_row)) is not None
         ]
         facts = {
-            "Release": self.scores["release"],
-            "Predicts": self.scores["target"] or "nothing: the release has no class",
-            "Note": self.scores["disclosure"],
+            "Release": self.scored.release,
+            "Predicts": self.scored.target or "nothing: the release has no class",
+            "Note": self.scored.disclosure,
         }
         headings = ("classifier", "trained on", *(metric.replace("_", " ") for metric in METRICS))
         return definition_list(facts) + html_table(headings, rows)
@@ -147,31 +183,30 @@ def evaluate(
         published = Published.of_release(release, predicted)
     # The trivial baseline has a table of every column by what is predicted: by the class, if there is one.
     by_label = label_last(columns.domains, columns.class_name or predicted)
-    scores = {
+    scored = ScoredRelease(
         **release.warning,
-        "evaluation_format": 1,
-        "disclosure": DISCLOSURE,
-        "release": release.certificate.release,
-        "release_digest": release.digest(),
-        "published": "generalized values" if is_generalized else "records",
-        "target": predicted,
-        "target_is_interval": predicted is not None and isinstance(columns.domains[predicted], NumericalDomain),
-        "trained_on": train_on,
-        "test_records": len(tested),
-        **score(
-            published,
-            tested,
-            trained,
-            release=release,
-            baseline=None if predicted is None else ClassTables.beside_release(release.certificate, by_label),
-            train_on=train_on,
-            classifiers=classifiers,
-            progress=progress,
-        ),
-    }
-    if record_map is not None and raw is not None:
-        scores["matched"] = matched_loss(release, raw, record_map).to_dict()
-    return Evaluation(scores, rules)
+        evaluation_format=1,
+        disclosure=DISCLOSURE,
+        release=release.certificate.release,
+        release_digest=release.digest(),
+        published="generalized values" if is_generalized else "records",
+        target=predicted,
+        target_is_interval=predicted is not None and isinstance(columns.domains[predicted], NumericalDomain),
+        trained_on=train_on,
+        test_records=len(tested),
+    )
+    scores = score(
+        published,
+        tested,
+        trained,
+        release=release,
+        baseline=None if predicted is None else ClassTables.beside_release(release.certificate, by_label),
+        train_on=train_on,
+        classifiers=classifiers,
+        progress=progress,
+    )
+    matched = None if record_map is None or raw is None else matched_loss(release, raw, record_map)
+    return Evaluation(scored, scores, rules, matched)
 
 
 def _matched_alone(release: Release, raw: Source | None, record_map: str | Path | None) -> Evaluation:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.domain import NumericalDomain
 from copublish.mechanisms.base import Publication
@@ -21,6 +22,7 @@ from copublish.tools.evaluation.prediction import (
     METRICS,
     RANKED_CLASSIFIERS,
     MetricName,
+    MetricScores,
     Prediction,
     ScoreEstimate,
     mean_estimate,
@@ -28,6 +30,7 @@ from copublish.tools.evaluation.prediction import (
 )
 from copublish.tools.evaluation.published import Published, coverage
 from copublish.tools.evaluation.values import neutral_errors
+from copublish.types import TypedJson
 
 MOST_TABLES = 120
 """Of two columns and of three that are compared in each release; all pairs of up to 16 columns."""
@@ -138,6 +141,39 @@ class Difference:
         return self.standard_error is not None and abs(self.area) > 2 * self.standard_error
 
 
+@typed(frozen=True, kw_only=True)
+class MeanDistance(TypedJson):
+    """The mean of a distance over releases and its standard error; None where there is nothing to compare."""
+
+    value: float | None
+    standard_error: float | None
+
+
+@typed(frozen=True, kw_only=True)
+class SummaryScores(TypedJson):
+    """Mean scores of several releases.
+
+    Attributes:
+        best_classifier: The classifier with the largest mean area.
+        classifiers: Scores by classifier.
+        distances: Distances by the keys of `DISTANCES`.
+    """
+
+    best_classifier: ClassifierName
+    classifiers: Mapping[ClassifierName, MetricScores]
+    distances: Mapping[str, MeanDistance]
+
+    @property
+    def best(self) -> MetricScores:
+        """The scores of the best classifier."""
+        return self.classifiers[self.best_classifier]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; those of the best classifier stand in front, too."""
+        own = super().to_json()
+        return {"best_classifier": own.pop("best_classifier"), **self.best.to_json(), **own}
+
+
 @dataclass(frozen=True, eq=False)
 class Summary:
     """Several releases of the same records with fresh noise, scored on the same test records.
@@ -189,25 +225,24 @@ class Summary:
             return Difference(difference.value, None)
         return Difference(difference.value, float(np.sqrt(own + others + difference.standard_error**2)))
 
-    def described(self) -> dict[str, Any]:
-        """All numbers as JSON values: those of the best classifier first, then those of each, then distances."""
-        by_classifier = {name: self._described(name) for name in self.runs[0].predictions}
-        return {
-            "best_classifier": self.classifier,
-            **by_classifier[self.classifier],
-            "classifiers": by_classifier,
-            "distances": {key: self._distance(key) for key in DISTANCES},
-        }
+    def scores(self) -> SummaryScores:
+        """The mean of every number with its standard error."""
+        return SummaryScores(
+            best_classifier=self.classifier,
+            classifiers={name: self._scores_of(name) for name in self.runs[0].predictions},
+            distances={key: self._distance(key) for key in DISTANCES},
+        )
 
-    def _described(self, classifier: ClassifierName) -> dict[str, float | None]:
-        found: dict[str, float | None] = {}
-        for metric in METRICS:
-            has_any = bool(self._estimates(metric, classifier))
-            found[metric] = self._mean(metric, classifier).value if has_any else None
-            found[f"{metric}_standard_error"] = self.standard_error(metric, classifier) if has_any else None
-        return found
+    def _scores_of(self, classifier: ClassifierName) -> MetricScores:
+        known = {metric: bool(self._estimates(metric, classifier)) for metric in METRICS}
+        return MetricScores.of(
+            {
+                metric: (self._mean(metric, classifier).value, self.standard_error(metric, classifier)) if has else None
+                for metric, has in known.items()
+            }
+        )
 
-    def _distance(self, key: str) -> dict[str, float | None]:
+    def _distance(self, key: str) -> MeanDistance:
         values = [value for run in self.runs if (value := run.distances[key]) is not None]
         error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
-        return {"value": float(np.mean(values)) if values else None, "standard_error": error}
+        return MeanDistance(value=float(np.mean(values)) if values else None, standard_error=error)

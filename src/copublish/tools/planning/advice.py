@@ -7,7 +7,6 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,8 +22,15 @@ from copublish.rows.sources import Source
 from copublish.tools.evaluation.baseline import WHAT_IT_IS
 from copublish.tools.evaluation.classification import ClassifierName
 from copublish.tools.evaluation.prediction import METRICS, RANKED_CLASSIFIERS
-from copublish.tools.planning.costs import predict, unknown_cost
-from copublish.tools.planning.release_plan import ReleasePlan
+from copublish.tools.planning.costs import PredictedCost, predict, unknown_cost
+from copublish.tools.planning.release_plan import (
+    AgreedSetting,
+    LargestClass,
+    PlanAdvice,
+    PlanFindings,
+    PlanGround,
+    ReleasePlan,
+)
 from copublish.tools.planning.tables import made_up_table, read_like
 from copublish.tools.planning.trials import (
     NOTHING_FROM_MADE_UP_DATA,
@@ -116,30 +122,30 @@ def plan_release(
     ground, n_like = ground_of(agreement, None if read is None else read[0], generator, new_ground)
     found = trial_plan.run(ground, progress)
     return ReleasePlan(
-        {
-            "plan_format": PLAN_FORMAT,
-            "warning": WARNING,
-            "agreement_warnings": list(describe(agreement).warnings),
-            "release": agreement.name,
-            "target": predicted,
-            "target_is_class": agreement.class_ is not None,
-            "data": "made up" if like is None else "like",
-            "training_records": len(ground.train),
-            "test_records": len(ground.test),
-            "rules": [] if read is None else [change.to_dict() for change in read[1]],
-            "resampled": like is not None and len(ground.train) != n_like,
-            "runs": runs,
-            "metrics": list(METRICS),
-            "classifiers": list(classifiers),
-            "ranked_by": METRICS[0],
-            "raw": ground.raw().described(),
-            "largest_class": {"accuracy": ground.largest_class()},
-            "baseline_is": WHAT_IT_IS,
-            "agreed": _agreed(agreement),
-            "mechanisms": list(variants),
-            "not_permitted": refused,
-            **found,
-        }
+        PlanGround(
+            plan_format=PLAN_FORMAT,
+            warning=WARNING,
+            agreement_warnings=tuple(describe(agreement).warnings),
+            release=agreement.name,
+            target=predicted,
+            target_is_class=agreement.class_ is not None,
+            data="made up" if like is None else "like",
+            training_records=len(ground.train),
+            test_records=len(ground.test),
+            rules=() if read is None else tuple(change.to_dict() for change in read[1]),
+            resampled=like is not None and len(ground.train) != n_like,
+            runs=runs,
+            metrics=METRICS,
+            classifiers=tuple(classifiers),
+            ranked_by=METRICS[0],
+            raw=ground.raw().scores(),
+            largest_class=LargestClass(accuracy=ground.largest_class()),
+            baseline_is=WHAT_IT_IS,
+            agreed=_agreed(agreement),
+            mechanisms=tuple(variants),
+            not_permitted=refused,
+        ),
+        found,
     )
 
 
@@ -167,8 +173,8 @@ class _Trials:
             for epsilon in budgets:
                 Setting(epsilon).apply(one)  # raises before anything is tried
 
-    def run(self, ground: TrialGround, progress: Progress) -> dict[str, Any]:
-        """Try everything and return it as JSON values."""
+    def run(self, ground: TrialGround, progress: Progress) -> PlanFindings:
+        """Try everything."""
         refines = self.tuning is not None and not self.is_made_up
         refinements = self.tuning.refinements(self.settings[0]) if self.tuning is not None and refines else []
         curves = (1 + len(self.others)) * len(self.budgets) - 1
@@ -197,15 +203,15 @@ class _Trials:
         )
         baselines = list(tell(try_baseline(ground, self.agreement, epsilon, self.runs) for epsilon in self.budgets))
         beside = [trial for trial in [*curve, *baselines] if trial.epsilon == self.budget]
-        return {
-            "settings": [trial.described() for trial in first],
-            "refinements": [trial.described() for trial in refined],
-            "trials": [trial.described() for trial in curve],
-            "baseline": [trial.described() for trial in baselines],
-            "ranking": ranked(beside),
-            **self._advice(ground, choice, chosen, beside),
-            "secure_run": self._secure_run(chosen, len(ground.train)),
-        }
+        return PlanFindings(
+            settings=tuple(trial.scores() for trial in first),
+            refinements=tuple(trial.scores() for trial in refined),
+            trials=tuple(trial.scores() for trial in curve),
+            baseline=tuple(trial.scores() for trial in baselines),
+            ranking=ranked(beside),
+            decision=self._advice(ground, choice, chosen, beside),
+            secure_run=self._secure_run(chosen, len(ground.train)),
+        )
 
     def _elsewhere(self, ground: TrialGround, chosen: Trial) -> Iterator[Trial]:
         """Yield trials of what was chosen at the other budgets."""
@@ -213,36 +219,43 @@ class _Trials:
             if epsilon != self.budget:
                 yield try_setting(ground, self.agreement, replace(chosen.setting, epsilon=epsilon), self.runs)
 
-    def _advice(
-        self, ground: TrialGround, choice: SettingChoice, chosen: Trial, beside: Sequence[Trial]
-    ) -> dict[str, Any]:
+    def _advice(self, ground: TrialGround, choice: SettingChoice, chosen: Trial, beside: Sequence[Trial]) -> PlanAdvice:
         limits = None if self.tuning is None else self.tuning.limits(self.agreement)
         if self.is_made_up:
-            nothing: dict[str, Any] = {"recommendation": None, "can_tell": False, "as_good": [], "advice": None}
-            return {**nothing, "verdict": [NOTHING_FROM_MADE_UP_DATA], "limits": limits}
-        described = chosen.described()
-        return {
-            "recommendation": described,
-            "can_tell": choice.can_tell,
-            "as_good": [trial.setting.described() for trial in choice.as_good],
-            "advice": None if self.tuning is None else f"{self.tuning.advice(described)} ({choice.words})",
-            "verdict": verdict(beside, ground.target),
-            "limits": limits,
-        }
+            return PlanAdvice(
+                recommendation=None,
+                can_tell=False,
+                as_good=(),
+                advice=None,
+                verdict=(NOTHING_FROM_MADE_UP_DATA,),
+                limits=limits,
+            )
+        best = chosen.scores()
+        return PlanAdvice(
+            recommendation=best,
+            can_tell=choice.can_tell,
+            as_good=tuple(trial.setting.described() for trial in choice.as_good),
+            advice=None if self.tuning is None else f"{self.tuning.advice(best.to_json())} ({choice.words})",
+            verdict=tuple(verdict(beside, ground.target)),
+            limits=limits,
+        )
 
-    def _secure_run(self, chosen: Trial, n_records: int) -> dict[str, Any]:
+    def _secure_run(self, chosen: Trial, n_records: int) -> PredictedCost:
         if self.tuning is None or chosen.release is None:
             return unknown_cost(self.agreement)
         agreement = chosen.setting.apply(self.agreement)
         return predict(self.agreement, self.tuning.work(agreement, chosen.release, n_records, records_of_products))
 
 
-def _agreed(agreement: Agreement) -> dict[str, Any]:
-    delta = {} if agreement.privacy.delta is None else {"delta": str(agreement.privacy.delta)}
-    mechanism = mechanism_of(agreement)
+def _agreed(agreement: Agreement) -> AgreedSetting:
+    mechanism, delta = mechanism_of(agreement), agreement.privacy.delta
     keys = () if mechanism.tuning is None else mechanism.tuning.tried
-    tuned = {key: getattr(agreement.mechanism, key) for key in keys}
-    return {"mechanism": mechanism.name, "epsilon": spell(agreement.privacy.epsilon), **delta, **tuned}
+    return AgreedSetting(
+        mechanism=mechanism.name,
+        epsilon=spell(agreement.privacy.epsilon),
+        delta=None if delta is None else str(delta),
+        tuned={key: getattr(agreement.mechanism, key) for key in keys},
+    )
 
 
 def ground_of(

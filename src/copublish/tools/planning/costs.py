@@ -19,8 +19,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from pydantic.dataclasses import dataclass as typed
+
 from copublish.agreement.model import Agreement
 from copublish.mechanisms.shared.tuning import Work
+from copublish.types import TypedJson
 
 LOOP = 2_000_000
 TRIES = 5
@@ -121,6 +124,40 @@ class RunCost:
     largest_process_mib: float
 
 
+@typed(frozen=True, kw_only=True)
+class PredictedCost(TypedJson):
+    """The predicted cost of a secure run, rounded; with the reason in `why`, None if there is no prediction.
+
+    Attributes:
+        seconds: From the first process to the release.
+        seconds_if_spark_counts: The same with rows that stay in Spark.
+        cpu_seconds: Of all processes of all parties.
+        mib_sent: By all parties.
+        largest_process_mib: Memory.
+        waiting_seconds: For messages, a part of the seconds.
+        transfer_seconds: For bytes on the link, a part of the seconds.
+        why: Where the prediction comes from, or why there is none.
+        round_trips: How often parties wait for each other, where it was asked for.
+    """
+
+    seconds: float | None
+    seconds_if_spark_counts: float | None = None
+    cpu_seconds: float | None
+    mib_sent: float | None
+    largest_process_mib: int | None
+    waiting_seconds: float | None = None
+    transfer_seconds: float | None = None
+    why: str
+    round_trips: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values. A prediction says so where rows cannot be counted by Spark."""
+        own = super().to_json()
+        if self.seconds is None:
+            return own
+        return {"seconds": own.pop("seconds"), "seconds_if_spark_counts": self.seconds_if_spark_counts, **own}
+
+
 @cache
 def measured_coefficients() -> Coefficients:
     """The coefficients that were measured last."""
@@ -182,7 +219,7 @@ def how_much_slower() -> float:
     return loop_seconds() / float(measured_coefficients().measured["loop_seconds"])
 
 
-def unknown_cost(agreement: Agreement) -> dict[str, Any]:
+def unknown_cost(agreement: Agreement) -> PredictedCost:
     """No prediction: for a mechanism that the model was not measured with, and what to do instead."""
     return _nothing(
         f"The cost model was not measured with the mechanism '{agreement.mechanism.name}' and says nothing about "
@@ -190,7 +227,7 @@ def unknown_cost(agreement: Agreement) -> dict[str, Any]:
     )
 
 
-def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None = None) -> dict[str, Any]:
+def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None = None) -> PredictedCost:
     """The seconds and MiB of a secure run with this work, or why there is no prediction."""
     if len(agreement.compute_nodes) != 2 or agreement.engine.name != "spu":
         return _nothing(
@@ -202,21 +239,21 @@ def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None 
     around = replace(around, workers=min(around.workers, agreement.engine.agreed_shards), slower=slower)
     found = cost_of(work, cells=cells, surroundings=around)
     in_spark = cost_of(work, cells=cells, surroundings=replace(around, counted_by="spark"))
-    return {
-        "seconds": round(found.seconds, 1),
-        "seconds_if_spark_counts": round(in_spark.seconds, 1) if work.counted else None,
-        "cpu_seconds": round(found.cpu_seconds, 1),
-        "mib_sent": round(found.mib_sent, 1),
-        "largest_process_mib": round(found.largest_process_mib),
-        "waiting_seconds": round(found.waiting_seconds, 1),
-        "transfer_seconds": round(found.transfer_seconds, 1),
-        "why": "A linear model of public shapes, measured with all parties on one machine with two cores. For a fixed "
+    return PredictedCost(
+        seconds=round(found.seconds, 1),
+        seconds_if_spark_counts=round(in_spark.seconds, 1) if work.counted else None,
+        cpu_seconds=round(found.cpu_seconds, 1),
+        mib_sent=round(found.mib_sent, 1),
+        largest_process_mib=round(found.largest_process_mib),
+        waiting_seconds=round(found.waiting_seconds, 1),
+        transfer_seconds=round(found.transfer_seconds, 1),
+        why="A linear model of public shapes, measured with all parties on one machine with two cores. For a fixed "
         f"loop this machine takes {slower:.2f} times as long, and is taken to do so for everything.",
-    }
+    )
 
 
-def _nothing(why: str) -> dict[str, Any]:
-    return {"seconds": None, "cpu_seconds": None, "mib_sent": None, "largest_process_mib": None, "why": why}
+def _nothing(why: str) -> PredictedCost:
+    return PredictedCost(seconds=None, cpu_seconds=None, mib_sent=None, largest_process_mib=None, why=why)
 
 
 def dot(coefficients: Work, work: Work) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,15 @@ from copublish.files.regular import read_regular
 from copublish.mechanisms.registry import mechanism_of
 from copublish.party.local.simulation import simulate_fragments
 from copublish.release.folder import Release
-from copublish.tools.planning.costs import MIB, Surroundings, dot, measured_coefficients, predict, unknown_cost
+from copublish.tools.planning.costs import (
+    MIB,
+    PredictedCost,
+    Surroundings,
+    dot,
+    measured_coefficients,
+    predict,
+    unknown_cost,
+)
 from copublish.tools.planning.tables import as_fragments, made_up_table
 
 RECORDS = 1000
@@ -55,7 +63,7 @@ def usual_links() -> dict[str, Link]:
     }
 
 
-def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_per_second: float) -> dict[str, Any]:
+def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_per_second: float) -> PredictedCost:
     """The seconds and MiB of a secure run over a link, or why there is no prediction.
 
     Args:
@@ -72,18 +80,18 @@ def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_
     work = tuning.work(agreement, release, expected, records_of_products)
     link = Surroundings(round_trip_seconds=round_trip_seconds, bytes_per_second=bytes_per_second)
     found = predict(agreement, work, link)
-    if found["seconds"] is None:
+    if found.seconds is None:
         return found
-    computing = found["seconds"] - found["waiting_seconds"] - found["transfer_seconds"]
+    waiting, transfer = found.waiting_seconds or 0.0, found.transfer_seconds or 0.0
     words = (
-        f"{computing:.1f} s of computing on two cores like this machine's, {found['waiting_seconds']:.1f} s of waiting "
-        f"for messages and {found['transfer_seconds']:.1f} s of transfers."
+        f"{found.seconds - waiting - transfer:.1f} s of computing on two cores like this machine's, {waiting:.1f} s of "
+        f"waiting for messages and {transfer:.1f} s of transfers."
     )
-    return {**found, "why": words}
+    return replace(found, why=words)
 
 
-def run_cost(agreement: Agreement, release: Release | None, n_records: int) -> dict[str, Any]:
-    """What a secure run would take on one machine, and how often parties wait for each other, as plain JSON values.
+def run_cost(agreement: Agreement, release: Release | None, n_records: int) -> PredictedCost:
+    """The cost of a secure run on one machine, and how often parties wait for each other.
 
     Args:
         agreement: The agreement.
@@ -94,7 +102,7 @@ def run_cost(agreement: Agreement, release: Release | None, n_records: int) -> d
     if agreement.engine.name != "spu" or tuning is None or release is None:
         return unknown_cost(agreement)
     work = tuning.work(agreement, release, n_records, records_of_products)
-    return {**predict(agreement, work), "round_trips": dot(measured_coefficients().round_trips, work)}
+    return replace(predict(agreement, work), round_trips=dot(measured_coefficients().round_trips, work))
 
 
 def over_link(cost: Mapping[str, Any], link: Link) -> dict[str, Any]:

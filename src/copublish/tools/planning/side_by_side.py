@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from math import hypot
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
@@ -20,7 +20,9 @@ from copublish.rows.sources import Source
 from copublish.tools.evaluation.baseline import BASELINE
 from copublish.tools.evaluation.classification import ClassifierName
 from copublish.tools.evaluation.prediction import RANKED_CLASSIFIERS
+from copublish.tools.evaluation.utility import MeanDistance, Summary
 from copublish.tools.planning.advice import ground_of
+from copublish.tools.planning.costs import PredictedCost
 from copublish.tools.planning.links import run_cost
 from copublish.tools.planning.tables import read_like
 from copublish.tools.planning.trials import (
@@ -32,26 +34,64 @@ from copublish.tools.planning.trials import (
     variants_of,
     with_mechanism,
 )
+from copublish.types import TypedJson
 
 PUBLIC, MADE_UP = "public", "made up"
 
 
-@dataclass(frozen=True, repr=False)
-class MechanismTrial:
+@typed(frozen=True, kw_only=True)
+class TrialRow(TypedJson):
+    """The numbers of a trial that are shown beside those of others.
+
+    Attributes:
+        area: Its mean area.
+        area_standard_error: Of that.
+        classifier: The classifier that has it.
+        means: The error of means of numbers.
+        pairs: The error of tables of two columns.
+    """
+
+    area: float
+    area_standard_error: float | None
+    classifier: ClassifierName
+    means: MeanDistance
+    pairs: MeanDistance
+
+
+@typed(frozen=True, kw_only=True, repr=False)
+class MechanismTrial(TypedJson):
     """What some releases of one mechanism gave; or the trivial baseline, with raw data beside it.
 
     Attributes:
-        content: Everything as plain JSON values.
+        trial_format: Number of the format of its JSON.
+        mechanism: What was tried.
+        agreement_hash: The agreement that it was tried for.
+        epsilon: The budget, as text of an exact decimal.
+        data: The data that it was tried on.
+        runs: How many releases.
+        row: The numbers that are shown.
+        raw: Those of raw data, beside the trivial baseline.
+        largest_class: The accuracy of always saying the largest class, beside the trivial baseline.
+        cost: The predicted cost of a secure run; none of the trivial baseline.
     """
 
-    content: dict[str, Any]
+    trial_format: int
+    mechanism: str
+    agreement_hash: str
+    epsilon: str
+    data: str
+    runs: int
+    row: TrialRow
+    raw: TrialRow | None = None
+    largest_class: float | None = None
+    cost: PredictedCost | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
-        return self.content
+        return self.to_json()
 
     def __repr__(self) -> str:
-        return f"MechanismTrial({self.content['mechanism']!r}, epsilon {self.content['epsilon']})"
+        return f"MechanismTrial({self.mechanism!r}, epsilon {self.epsilon})"
 
 
 def side_by_side(agreement: Agreement) -> tuple[list[str], dict[str, list[str]]]:
@@ -106,37 +146,37 @@ def try_mechanism(
         partial(TrialGround, agreement, generator=generator, with_numbers=True, classifiers=classifiers),
     )
     progress("trials", 0, 1)
-    content: dict[str, Any] = {
-        "trial_format": 1,
-        "mechanism": mechanism,
-        "agreement_hash": agreement.hash,
-        "epsilon": budget,
-        "data": MADE_UP if like is None else PUBLIC,
-        "runs": runs,
-    }
+    raw, largest_class, cost = None, None, None
     if mechanism == BASELINE:
-        content |= {
-            "row": _row(try_baseline(ground, agreement, budget, runs).described()),
-            "raw": _row(ground.raw().described()),
-            "largest_class": ground.largest_class(),
-        }
+        trial = try_baseline(ground, agreement, budget, runs)
+        raw, largest_class = _row(ground.raw()), ground.largest_class()
     else:
         trial = try_setting(ground, variant, Setting(budget), runs)
         cost = run_cost(Setting(budget).apply(variant), trial.release, len(ground.train))
-        content |= {"row": _row(trial.described()), "cost": cost}
     progress("trials", 1, 1)
-    return MechanismTrial(content)
+    return MechanismTrial(
+        trial_format=1,
+        mechanism=mechanism,
+        agreement_hash=agreement.hash,
+        epsilon=budget,
+        data=MADE_UP if like is None else PUBLIC,
+        runs=runs,
+        row=_row(trial.summary),
+        raw=raw,
+        largest_class=largest_class,
+        cost=cost,
+    )
 
 
-def _row(described: Mapping[str, Any]) -> dict[str, Any]:
-    distances = described["distances"]
-    return {
-        "area": described["area"],
-        "area_standard_error": described["area_standard_error"],
-        "classifier": described["best_classifier"],
-        "means": distances["mean"],
-        "pairs": distances["tables_2"],
-    }
+def _row(summary: Summary) -> TrialRow:
+    scores = summary.scores()
+    return TrialRow(
+        area=summary.area,
+        area_standard_error=scores.best.area_standard_error,
+        classifier=scores.best_classifier,
+        means=scores.distances["mean"],
+        pairs=scores.distances["tables_2"],
+    )
 
 
 def is_tie(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

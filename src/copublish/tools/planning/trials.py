@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.loading import agreement_from_mapping
 from copublish.agreement.model import Agreement
@@ -27,8 +28,9 @@ from copublish.tools.evaluation.baseline import BASELINE, ClassTables
 from copublish.tools.evaluation.classification import ClassifierName, majority_accuracy
 from copublish.tools.evaluation.prediction import RANKED_CLASSIFIERS
 from copublish.tools.evaluation.published import Published
-from copublish.tools.evaluation.utility import Difference, Summary, raw_utility, utility_of
+from copublish.tools.evaluation.utility import Difference, Summary, SummaryScores, raw_utility, utility_of
 from copublish.tools.planning.tables import as_fragments
+from copublish.types import TypedJson
 
 ALL = "all"
 """In place of names of mechanisms: every one that the agreement permits."""
@@ -170,24 +172,44 @@ def best_refinement(trials: Sequence[Trial]) -> Trial:
     return top if top.summary.minus(first.summary).is_clear else first  # the optimum is flat
 
 
-def ranked(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+@typed(frozen=True, kw_only=True)
+class RankedTrial(TypedJson):
+    """A trial in the order by area.
+
+    Attributes:
+        mechanism: What was tried.
+        area: Its mean area.
+        area_standard_error: Of that; None if a single run cannot tell.
+        behind: How much smaller its area is than the largest one.
+        behind_standard_error: Of that; None if a single run cannot tell.
+        as_good: Whether it is the first, or cannot be told apart from it.
+    """
+
+    mechanism: str
+    area: float
+    area_standard_error: float | None
+    behind: float
+    behind_standard_error: float | None
+    as_good: bool
+
+
+def ranked(trials: Sequence[Trial]) -> tuple[RankedTrial, ...]:
     """Trials by area, each with how far it is behind the best one and whether that is more than one standard error."""
     ordered = sorted(trials, key=lambda trial: -trial.summary.area)
     found = []
     for trial in ordered:
         behind = ordered[0].summary.minus(trial.summary)
-        own = trial.described()
         found.append(
-            {
-                "mechanism": trial.mechanism,
-                "area": own["area"],
-                "area_standard_error": own["area_standard_error"],
-                "behind": behind.area,
-                "behind_standard_error": behind.standard_error if trial is not ordered[0] else 0.0,
-                "as_good": trial is ordered[0] or not behind.can_be_told,
-            }
+            RankedTrial(
+                mechanism=trial.mechanism,
+                area=trial.summary.area,
+                area_standard_error=trial.summary.standard_error("area", trial.summary.classifier),
+                behind=behind.area,
+                behind_standard_error=behind.standard_error if trial is not ordered[0] else 0.0,
+                as_good=trial is ordered[0] or not behind.can_be_told,
+            )
         )
-    return found
+    return tuple(found)
 
 
 def verdict(trials: Sequence[Trial], target: str) -> list[str]:
@@ -298,6 +320,42 @@ class TrialGround:
         )
 
 
+@typed(frozen=True, kw_only=True)
+class TypicalNoise(TypedJson):
+    """What a mechanism's noise does to a release, in words and as a number."""
+
+    what: str
+    value: float
+
+
+@typed(frozen=True, kw_only=True)
+class TrialScores(TypedJson):
+    """A mechanism and a setting of it, with all numbers of its runs.
+
+    Attributes:
+        mechanism: What was tried; or the trivial baseline.
+        setting: Its epsilon and the keys of the section [mechanism] that were tried.
+        delta: The stated delta, if the noise is Gaussian.
+        measured: What the mechanism itself measures of its runs, by its own keys.
+        summary: Scores.
+        noise: What its noise does, if it says so.
+    """
+
+    mechanism: str
+    setting: Mapping[str, Any]
+    delta: str | None
+    measured: Mapping[str, Any]
+    summary: SummaryScores
+    noise: TypicalNoise | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values, the setting, what the mechanism measures and the scores side by side."""
+        own = super().to_json()
+        noise = {"noise": own["noise"]} if "noise" in own else {}
+        first = {"mechanism": own["mechanism"], **own["setting"], "delta": own["delta"]}
+        return {**first, **own["measured"], **own["summary"], **noise}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trial:
     """A mechanism and a setting of it, and what some runs gave.
@@ -325,11 +383,17 @@ class Trial:
         """The budget that was tried."""
         return self.setting.epsilon
 
-    def described(self) -> dict[str, Any]:
-        """The trial as JSON values."""
-        own = {"mechanism": self.mechanism, **self.setting.described(), "delta": self.delta}
-        own |= {**self.measured, **self.summary.described()}
-        return own if self.noise is None else {**own, "noise": {"what": self.noise[0], "value": self.noise[1]}}
+    def scores(self) -> TrialScores:
+        """Its numbers, without the releases."""
+        noise = None if self.noise is None else TypicalNoise(what=self.noise[0], value=self.noise[1])
+        return TrialScores(
+            mechanism=self.mechanism,
+            setting=self.setting.described(),
+            delta=self.delta,
+            measured=self.measured,
+            summary=self.summary.scores(),
+            noise=noise,
+        )
 
 
 def try_setting(ground: TrialGround, agreement: Agreement, setting: Setting, runs: int) -> Trial:

@@ -125,7 +125,7 @@ def test_a_summary_adds_up_what_noise_and_test_records_bring():
         published = Published.of_records(drawn, AGREEMENT.columns, "default")
         runs.append(utility_of(published, train, test, classifiers=["decision-tree", "logistic-regression"]))
     summary = Summary(runs)
-    told, best = summary.described(), summary.classifier
+    told, best = summary.scores().to_json(), summary.classifier
     areas = [run.predictions[best].area for run in runs]
     assert told["area"] == pytest.approx(np.mean([area.value for area in areas])) == summary.area
     of_noise = np.var([area.value for area in areas], ddof=1) / 3

@@ -81,7 +81,7 @@ def test_a_class_that_was_not_published_is_guessed_and_a_rare_one_does_not_count
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 def test_every_classifier_is_scored_and_log_loss_needs_chances(classifier):
-    found = prediction_scores(table(400, 1), table(300, 2), "class", classifier).described()
+    found = prediction_scores(table(400, 1), table(300, 2), "class", classifier).scores().to_json()
     assert 0.7 < found["area"] < 0.95
     assert (found["log_loss"] is None) == (classifier == "linear-svm")
     assert (found["log_loss_standard_error"] is None) == (classifier == "linear-svm")

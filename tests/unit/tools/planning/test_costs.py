@@ -86,9 +86,9 @@ def test_runs_that_nothing_was_fitted_to_are_as_predicted():
     assert max(records_of(row) for row in rows) >= 1_000_000
     for row in rows:
         found = predicted((4, 2, 2, 2, 2, 2), records_of(row))
-        assert found["mib_sent"] == pytest.approx(row["MiB sent"], rel=0.1)
-        assert found["cpu_seconds"] == pytest.approx(row["CPU s"], rel=0.3)
-        assert found["seconds"] == pytest.approx(row["seconds"], rel=0.3)
+        assert found.mib_sent == pytest.approx(row["MiB sent"], rel=0.1)
+        assert found.cpu_seconds == pytest.approx(row["CPU s"], rel=0.3)
+        assert found.seconds == pytest.approx(row["seconds"], rel=0.3)
 
 
 def records_of(row):
@@ -98,8 +98,8 @@ def records_of(row):
 def test_more_of_anything_costs_more():
     small = predicted((2, 2, 2, 2, 2, 2), 10_000)
     for more in (predicted((2, 2, 2, 2, 2, 2), 100_000), predicted((4, 4, 2, 2, 2, 2), 10_000)):
-        assert more["mib_sent"] > small["mib_sent"]
-        assert more["seconds"] > small["seconds"]
+        assert more.mib_sent > small.mib_sent
+        assert more.seconds > small.seconds
 
 
 def test_biased_bits_are_those_of_all_noise():
@@ -151,14 +151,14 @@ def test_from_three_owners_on_marks_are_counted_and_guests_share_theirs():
     two = agreement_from_mapping(repartition(small_mapping(), "arbitrary"))
     beside = work_of(two, cut_of(*[2] * len(two.domains), agreement=two), most)
     assert beside.guests == beside.guest_marks == 0
-    assert predict(THREE, work)["cpu_seconds"] > predict(two, beside)["cpu_seconds"]
+    assert predict(THREE, work).cpu_seconds > predict(two, beside).cpu_seconds
 
 
 def test_three_compute_nodes_have_no_prediction():
     content = repartition(small_mapping(), "arbitrary", parties=3) | {"engine": {"protocol": "aby3"}}
     agreement = agreement_from_mapping(content)
-    assert predict(agreement, Work(starts=1.0))["seconds"] is None
-    assert predict(THREE, Work(starts=1.0))["seconds"] > 0  # so that the check above can fail
+    assert predict(agreement, Work(starts=1.0)).seconds is None
+    assert predict(THREE, Work(starts=1.0)).seconds > 0  # so that the check above can fail
 
 
 COSTS = Coefficients(
@@ -195,8 +195,8 @@ def test_a_slower_machine_computes_longer_and_waits_as_long(monkeypatch):
     work = work_of(SCALING, cut_of(4, 2, 2, 2, 2, 2), 100_000)
     usual = predict(SCALING, work)
     monkeypatch.setattr(costs, "how_much_slower", lambda: 2.0)
-    assert predict(SCALING, work)["cpu_seconds"] == pytest.approx(2 * usual["cpu_seconds"], abs=0.2)
-    assert "this machine takes 2.00 times as long" in predict(SCALING, work)["why"]
+    assert predict(SCALING, work).cpu_seconds == pytest.approx(2 * usual.cpu_seconds, abs=0.2)
+    assert "this machine takes 2.00 times as long" in predict(SCALING, work).why
 
 
 def test_this_machine_is_compared_by_the_loop_that_the_other_one_ran(monkeypatch):
@@ -222,7 +222,7 @@ def test_workers_without_shards_to_count_are_none():
     work = work_of(SCALING, cut_of(4, 2, 2, 2, 2, 2), 100_000)
     assert predict(SCALING, work, Surroundings(workers=4)) == predict(SCALING, work)
     cut = agreement_from_mapping(SCALING_AGREEMENT | {"engine": {"shards": 4}})
-    assert predict(cut, work, Surroundings(workers=4))["cpu_seconds"] > predict(cut, work)["cpu_seconds"]
+    assert predict(cut, work, Surroundings(workers=4)).cpu_seconds > predict(cut, work).cpu_seconds
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,6 @@ from copublish.tools.planning import plots
 from copublish.tools.planning.advice import plan_release
 from copublish.tools.planning.curves import curves_of
 from copublish.tools.planning.plots import draw_plan, plan_figure, text_plot
-from copublish.tools.planning.release_plan import ReleasePlan
 from copublish.tools.planning.tables import as_fragments, made_up_table, read_like
 from copublish.tools.planning.trials import (
     NOTHING_FROM_MADE_UP_DATA,
@@ -86,7 +85,7 @@ def test_a_trial_runs_whatever_the_partition(partition):
     trial = try_setting(ground, agreement, setting("2", 4), runs=3)
     assert min(ground.raw().area, trial.summary.area) > 0.7, "the made-up class depends on the attributes"
     assert (trial.mechanism, trial.epsilon, trial.noise) == ("specialization", "2", None)
-    told = trial.described()
+    told = trial.scores().to_json()
     assert told["rounds"] == 4 and told["curve"] == "score max"
     assert told["specializations"] == 4 and told["selection_share"] == "0.4"
     assert told["area_standard_error"] < 0.1
@@ -175,10 +174,10 @@ def test_a_ranking_says_who_is_behind_and_by_how_many_errors():
     trials[2] = replace(trials[2], mechanism="marginals")
     baseline = replace(trial(0.849, 1, error=0.004), mechanism=BASELINE)
     rows = ranked([*trials, baseline])
-    assert [row["mechanism"] for row in rows] == ["marginals", BASELINE, "copula", "specialization"]
-    assert [row["as_good"] for row in rows] == [True, True, False, False]
-    assert rows[3]["behind"] == pytest.approx(0.05)
-    assert rows[3]["behind_standard_error"] == pytest.approx(np.hypot(0.001, 0.001))
+    assert [row.mechanism for row in rows] == ["marginals", BASELINE, "copula", "specialization"]
+    assert [row.as_good for row in rows] == [True, True, False, False]
+    assert rows[3].behind == pytest.approx(0.05)
+    assert rows[3].behind_standard_error == pytest.approx(np.hypot(0.001, 0.001))
     assert verdict([*trials, baseline], "default") == [
         "To predict 'default', marginals has the largest area, probably.",
         "It cannot be told whether marginals predicts better than class tables alone: by 0.001 ± 0.004.",
@@ -195,19 +194,24 @@ FEW = {"records.expected": 800}
 
 
 @pytest.fixture(scope="module")
-def planned():
+def release_plan():
     like = made_up_table(agreed(), 1200, np.random.default_rng(7))
-    return plan_release(agreed(**FEW), like, **QUICK).to_dict()
+    return plan_release(agreed(**FEW), like, **QUICK)
+
+
+@pytest.fixture(scope="module")
+def planned(release_plan):
+    return release_plan.to_dict()
 
 
 @pytest.mark.slow
-def test_a_plan_repeats_what_describe_warns_of(planned):
+def test_a_plan_repeats_what_describe_warns_of(release_plan, planned):
     """Here of a grid; as the command prints it, and in a notebook."""
     (warning,) = describe(agreed(**FEW)).warnings
     console = Console(file=StringIO(), width=1000)
     print_plan(planned, console)
     assert f"Warning: {warning}" in console.file.getvalue()
-    assert "Think about" in ReleasePlan(planned)._repr_html_()
+    assert "Think about" in release_plan._repr_html_()
 
 
 @pytest.mark.slow

@@ -103,11 +103,11 @@ def test_a_release_is_scored_as_evaluate_scores_it(name):
     release = ground.releases(agreement, 1)[0]
     plain = [frame.replace("(missing)", None) for frame in (test, train)]
     expected = evaluate(release, plain[0], raw=plain[1], classifiers=["decision-tree"]).to_dict()
-    found, row = ground.summary([release]).described(), expected["classification"][0]
+    found, row = ground.summary([release]).scores().to_json(), expected["classification"][0]
     assert found["accuracy"] == row["CA"] and found["area"] == row["release"]["area"]
-    assert ground.raw().described()["accuracy"] == row["BA"]
+    assert ground.raw().scores().to_json()["accuracy"] == row["BA"]
     assert found["distances"]["tables_2"]["value"] == pytest.approx(expected["distances"]["release"]["tables_2"])
-    baseline = ground.baseline(agreement, BASELINE_RUNS).described()
+    baseline = ground.baseline(agreement, BASELINE_RUNS).scores().to_json()
     assert baseline["area"] == row["baseline"]["area"] and baseline["log_loss"] == row["baseline"]["log_loss"]
 
 
@@ -136,7 +136,7 @@ def test_no_record_left_is_worth_what_one_class_is():
     ground = TrialGround(agreement, table, table, generator, with_numbers=True, classifiers=["decision-tree"])
     release = ground.releases(agreement, 1)[0]
     empty = replace(release, contents=replace(release.contents, tables={"records": release.records[:0]}))
-    scores = ground.summary([empty]).described()
+    scores = ground.summary([empty]).scores().to_json()
     assert scores["accuracy"] == (table["default"] == "no").mean() and scores["area"] == 0.5
     assert scores["distances"]["tables_2"]["value"] == 1
 
