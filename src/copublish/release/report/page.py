@@ -48,7 +48,7 @@ Difference = Annotated[float, Field(ge=-1, le=1)]
 
 
 @typed(frozen=True, kw_only=True)
-class ClassifierScores:
+class ReportedClassifier:
     """What a report reads of the scores of one classifier."""
 
     classifier: str
@@ -61,7 +61,7 @@ class ClassifierScores:
 
 
 @typed(frozen=True, kw_only=True)
-class MarginalScores:
+class ReportedMarginals:
     """What a report reads of the marginals of one size."""
 
     marginals: Annotated[int, Field(ge=0)]
@@ -74,12 +74,12 @@ class AllMarginalScores:
     """What a report reads of marginals."""
 
     compared_with: Literal["raw", "test"]
-    published_values: dict[str, MarginalScores] = Field(default_factory=dict)
-    agreed_values: dict[str, MarginalScores] = Field(default_factory=dict)
+    published_values: dict[str, ReportedMarginals] = Field(default_factory=dict)
+    agreed_values: dict[str, ReportedMarginals] = Field(default_factory=dict)
 
 
 @typed(frozen=True, kw_only=True)
-class Scores:
+class ReportedScores:
     """What a report reads of scores."""
 
     disclosure: str
@@ -89,11 +89,11 @@ class Scores:
     target_is_interval: bool
     trained_on: str
     test_records: Annotated[int, Field(ge=1)]
-    classification: Annotated[list[ClassifierScores], Field(min_length=1)]
+    classification: Annotated[list[ReportedClassifier], Field(min_length=1)]
     marginals: AllMarginalScores
 
 
-SCORES = TypeAdapter(Scores)
+SCORES = TypeAdapter(ReportedScores)
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def report_page(release: Release, scores: Scored | Mapping[str, Any] | None = No
 
 
 def _check_scores(scores: Mapping[str, Any], release: Release) -> None:
-    if scores.get("evaluation_format") != 1 or not scores.keys() >= {field.name for field in fields(Scores)}:
+    if scores.get("evaluation_format") != 1 or not scores.keys() >= {field.name for field in fields(ReportedScores)}:
         raise EvaluationError("This is no file of scores. 'copublish evaluate' writes one with --out.")
     try:
         SCORES.validate_json(json.dumps(scores), strict=True)
