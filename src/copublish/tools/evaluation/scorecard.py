@@ -24,7 +24,7 @@ from copublish.tools.evaluation.generalize import read_values
 from copublish.tools.evaluation.matched import MatchedLoss, matched_loss
 from copublish.tools.evaluation.prediction import METRICS
 from copublish.tools.evaluation.published import Published, check_target
-from copublish.tools.evaluation.scores import Scores, TrainOn, score
+from copublish.tools.evaluation.scores import ClassifierScores, Scores, TrainOn, score
 from copublish.types import TypedJson
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ TRAINED_ON = {"raw data": "raw", "release": "release", BASELINE: "baseline"}
 
 @typed(frozen=True, kw_only=True)
 class ScoredRelease(TypedJson):
-    """The release that was scored, and how.
+    """The release that was scored, and how; None where records were only compared with their own rows.
 
     Attributes:
         warning: That the release is not differentially private, if it is not.
@@ -58,15 +58,15 @@ class ScoredRelease(TypedJson):
     """
 
     warning: str | None = None
-    evaluation_format: int
+    evaluation_format: int | None = None
     disclosure: str
     release: str
     release_digest: str
-    published: Literal["generalized values", "records"]
+    published: Literal["generalized values", "records"] | None = None
     target: str | None
-    target_is_interval: bool
-    trained_on: TrainOn
-    test_records: int
+    target_is_interval: bool | None = None
+    trained_on: TrainOn | None = None
+    test_records: int | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,33 +75,38 @@ class Evaluation:
 
     Attributes:
         scored: The release, and how it was scored.
-        scores: The scores.
+        scores: The scores; None without test records.
         rules: What was not as agreed in the test and in the raw training data, and what was done about it. It is no
             part of the scores.
         matched: The loss of records that were matched with their own rows, where a map of them was given.
     """
 
     scored: ScoredRelease
-    scores: Scores
+    scores: Scores | None
     rules: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
     matched: MatchedLoss | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The scores as plain JSON values."""
         matched = {} if self.matched is None else {"matched": self.matched.to_dict()}
-        return {**self.scored.to_json(), **self.scores.to_json(), **matched}
+        scores = {"classification": []} if self.scores is None else self.scores.to_json()
+        return {**self.scored.to_json(), **scores, **matched}
+
+    @property
+    def _classification(self) -> tuple[ClassifierScores, ...]:
+        return () if self.scores is None else self.scores.classification
 
     def plot(self, path: str | Path | None = None) -> Plot:
         """The areas under the ROC curve, of the release and beside it; with a path also written, as .png or .svg."""
         from copublish.tools.evaluation.plots import Plot, evaluation_figure
 
-        plot = Plot(evaluation_figure(self.scores.to_json(), TRAINED_ON))
+        plot = Plot(evaluation_figure(self.to_dict(), TRAINED_ON))
         if path is not None:
             plot.write(path)
         return plot
 
     def __repr__(self) -> str:
-        areas = {row.classifier: row.release.area or 0.0 for row in self.scores.classification}
+        areas = {row.classifier: row.release.area or 0.0 for row in self._classification}
         if not areas:
             return f"Evaluation({self.scored.release!r}, nothing predicted)"
         best = max(areas, key=lambda name: areas[name])
@@ -110,7 +115,7 @@ class Evaluation:
     def _repr_html_(self) -> str:
         rows = [
             (row.classifier, what, *("" if (value := getattr(one, key)) is None else f"{value:.3f}" for key in METRICS))
-            for row in self.scores.classification
+            for row in self._classification
             for what, key_of_row in TRAINED_ON.items()
             if (one := getattr(row, key_of_row)) is not None
         ]
@@ -212,17 +217,14 @@ def evaluate(
 def _matched_alone(release: Release, raw: Source | None, record_map: str | Path | None) -> Evaluation:
     if raw is None or record_map is None:
         raise EvaluationError("There are no records to test on. Give some, or the raw records with a record map.")
-    return Evaluation(
-        {
-            **release.warning,
-            "disclosure": DISCLOSURE,
-            "release": release.certificate.release,
-            "release_digest": release.digest(),
-            "target": None,
-            "classification": [],
-            "matched": matched_loss(release, raw, record_map).to_dict(),
-        }
+    scored = ScoredRelease(
+        **release.warning,
+        disclosure=DISCLOSURE,
+        release=release.certificate.release,
+        release_digest=release.digest(),
+        target=None,
     )
+    return Evaluation(scored, None, matched=matched_loss(release, raw, record_map))
 
 
 def _read(
