@@ -189,7 +189,7 @@ def evaluate(
     # The trivial baseline has a table of every column by what is predicted: by the class, if there is one.
     by_label = label_last(columns.domains, columns.class_name or predicted)
     scored = ScoredRelease(
-        **release.warning,
+        warning=release.warning.get("warning"),
         evaluation_format=1,
         disclosure=DISCLOSURE,
         release=release.certificate.release,
@@ -218,7 +218,7 @@ def _matched_alone(release: Release, raw: Source | None, record_map: str | Path 
     if raw is None or record_map is None:
         raise EvaluationError("There are no records to test on. Give some, or the raw records with a record map.")
     scored = ScoredRelease(
-        **release.warning,
+        warning=release.warning.get("warning"),
         disclosure=DISCLOSURE,
         release=release.certificate.release,
         release_digest=release.digest(),
