@@ -53,7 +53,7 @@ from copublish_reproduction.tables import as_records, markdown, panel_table
 from copublish_reproduction.vhdp_claims import vhdp_claims
 from copublish_reproduction.vhdp_figures import VhdpFigure, run_vhdp_figure, score_records, vhdp_figures
 from copublish_reproduction.vhdp_plots import vhdp_plot
-from copublish_reproduction.vhdp_tables import caption, score_table, vhdp_markdown
+from copublish_reproduction.vhdp_tables import caption, own_caption, own_table, score_table, vhdp_markdown
 
 RUNS, GRID_RUNS, READING_RUNS = 10, 50, 200
 """The iDP-IR paper has means of fifty runs; the others of five or ten. Differences between means need more of them."""
@@ -159,6 +159,8 @@ def _vhdp_figure(figure: VhdpFigure) -> Exhibit:
     def run(data: Path, runs: int, progress: Tell) -> Outcome:
         scores = run_vhdp_figure(figure, data, runs, progress)
         tables = [(f"{figure.title}. {caption(figure, table)}", *score_table(figure, table)) for table in scores]
+        if figure.beside:
+            tables += [(own_caption(figure, table), *own_table(figure, table)) for table in scores]
         tables.append((figure.title, CLAIMS, [list(claim) for claim in vhdp_claims(figure, scores)]))
         return _drawn(score_records(figure, scores), vhdp_plot(figure, scores), vhdp_markdown(figure, scores), tables)
 

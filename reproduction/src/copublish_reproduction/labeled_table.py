@@ -15,7 +15,10 @@ from copublish_reproduction.plain_table import Floats, Ints
 
 LabeledName = Literal["statlog", "adult"]
 
-LABELED_FILES: dict[LabeledName, tuple[str, ...]] = {"statlog": ("heart.dat",), "adult": ("adult.data",)}
+LABELED_FILES: dict[LabeledName, tuple[str, ...]] = {
+    "statlog": ("heart.dat",),
+    "adult": ("adult.data", "taxonomies/adult.json"),
+}
 STATLOG_COLUMNS = (
     *("age", "sex", "chest-pain-type", "resting-blood-pressure", "serum-cholesterol", "fasting-blood-sugar>120"),
     *("resting-ecg", "max-heart-rate", "exercise-angina", "oldpeak", "slope", "major-vessels", "thal", "class"),

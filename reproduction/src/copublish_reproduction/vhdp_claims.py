@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,9 +19,35 @@ ROUNDING = 1e-9
 def vhdp_claims(figure: VhdpFigure, tables: Sequence[ScoreTable]) -> list[Claim]:
     """Every sentence about a figure with what comes out beside it."""
     makers = {"igr": _scores if len(tables) > 1 else _noisy_scores, "bias": _bias, "ilpg": _ilpg}
-    if figure.name == "vhdp-fig10":
-        return _smallest(tables)
-    return makers[figure.quantity](tables)
+    published = [replace(table, means={curve: table.means[curve] for curve in figure.curves}) for table in tables]
+    claims = _smallest(published) if figure.name == "vhdp-fig10" else makers[figure.quantity](published)
+    return [*claims, *(claim for table in tables for claim in _own(figure, table))]
+
+
+def _own(figure: VhdpFigure, table: ScoreTable) -> Iterator[Claim]:
+    """What copublish's releases show beside a figure."""
+    if not figure.beside:
+        return
+    title = TITLES[table.dataset]
+    ours = {
+        rule: np.array([table.means[curve] for curve in figure.beside if curve.method == rule])
+        for rule in ("protect-informative", "use-informative")
+    }
+    if figure.quantity == "igr":
+        found = np.concatenate([*ours.values()])
+        yield f"the same scores of copublish's releases, {title}", f"{_span(found)}; they differ between attributes"
+    elif figure.quantity == "bias":
+        means = " and ".join(f"{values.mean():.4f} ({rule})" for rule, values in ours.items())
+        yield f"mean bias error of copublish's releases, {title}", means
+    else:
+        lower = (ours["protect-informative"] < ours["use-informative"]).sum()
+        spans = " and ".join(f"{_span(values)} ({rule})" for rule, values in ours.items())
+        yield (
+            f"ILPG of copublish's releases, {title}",
+            f"{spans}; below 0 in {sum(int((values < 0).sum()) for values in ours.values())} of "
+            f"{sum(values.size for values in ours.values())} places, lower under protect-informative in {lower} of "
+            f"{ours['use-informative'].size} pairs",
+        )
 
 
 def _listed(table: ScoreTable, is_meant: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> str:

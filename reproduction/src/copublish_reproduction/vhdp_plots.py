@@ -13,7 +13,7 @@ from copublish_reproduction.plots import COLORS, STYLE, files_of
 from copublish_reproduction.vhdp_figures import EPSILONS, TITLES, Curve, ScoreTable, VhdpFigure
 from copublish_reproduction.vhdp_tables import QUANTITIES, curve_name
 
-MARKERS = "os^D"
+MARKERS = "os^DvP"
 
 
 def vhdp_plot(figure: VhdpFigure, tables: Sequence[ScoreTable]) -> dict[str, bytes]:
@@ -29,15 +29,20 @@ def vhdp_plot(figure: VhdpFigure, tables: Sequence[ScoreTable]) -> dict[str, byt
             axes.set_title(TITLES[table.dataset] + title, fontsize=8)
         for axes in grid[:, 0]:
             axes.set_ylabel(QUANTITIES[figure.quantity])
-        drawing.suptitle(f"{figure.title}; {NOT_PRIVATE}", fontsize=10)
+        own = "; protect-informative and use-informative are copublish's and are" if figure.beside else ""
+        drawing.suptitle(f"{figure.title}; {NOT_PRIVATE}{own}", fontsize=10)
         return files_of(drawing)
 
 
 def _panels(figure: VhdpFigure) -> list[tuple[str, list[Curve]]]:
+    curves = (*figure.curves, *figure.beside)
+    if len(figure.datasets) > 1 and not figure.beside:
+        return [("", list(curves))]
     if len(figure.datasets) > 1:
-        return [("", list(figure.curves))]
+        methods = dict.fromkeys(curve.method for curve in curves)
+        return [(f", {method}", [curve for curve in curves if curve.method == method]) for method in methods]
     return [
-        (f", epsilon {epsilon:g}", [curve for curve in figure.curves if curve.epsilon in (None, epsilon)])
+        (f", epsilon {epsilon:g}", [curve for curve in curves if curve.epsilon in (None, epsilon)])
         for epsilon in EPSILONS
     ]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copublish_reproduction import NOT_PRIVATE
 from copublish_reproduction.table_text import markdown_table
 from copublish_reproduction.vhdp_claims import vhdp_claims
-from copublish_reproduction.vhdp_figures import TITLES, Curve, Quantity, ScoreTable, VhdpFigure
+from copublish_reproduction.vhdp_figures import EPSILONS, TITLES, Curve, Quantity, ScoreTable, VhdpFigure
 
 QUANTITIES: dict[Quantity, str] = {
     "igr": "Information gain ratio",
@@ -33,19 +33,47 @@ def score_table(figure: VhdpFigure, table: ScoreTable) -> tuple[list[str], list[
     return header, rows
 
 
+def own_table(figure: VhdpFigure, table: ScoreTable) -> tuple[list[str], list[list[str]]]:
+    """A header and rows about copublish's own releases: every curve, and what attributes got of the largest epsilon."""
+    largest = [curve for curve in figure.beside if curve.epsilon == EPSILONS[-1]]
+    parts = [f"part of {EPSILONS[-1]:g}, {curve.method.partition('-')[0]}" for curve in largest]
+    header = ["attribute", *(f"{c.method.partition('-')[0]} {c.epsilon:g}" for c in figure.beside), *parts]
+    rows = [
+        [
+            name,
+            *(f"{table.means[curve][place] + 0.0:.4f}" for curve in figure.beside),
+            *(f"{table.epsilons[curve][place]:.4f}" for curve in largest),
+        ]
+        for place, name in enumerate(table.names)
+    ]
+    return header, rows
+
+
+def own_caption(figure: VhdpFigure, table: ScoreTable) -> str:
+    """What copublish's own releases show, and how much their means vary."""
+    runs = _runs(figure.beside, table)
+    return (
+        f"copublish's `vhdp`, {_quantity(figure)}; {TITLES[table.dataset]}, {runs}; *protect* is the allocation "
+        "`protect-informative`, *use* is `use-informative`; differentially private"
+    )
+
+
 def caption(figure: VhdpFigure, table: ScoreTable) -> str:
     """Mean of a table, and how much it varies."""
+    return f"{_quantity(figure)}; {TITLES[table.dataset]}, {_runs(figure.curves, table)}"
+
+
+def _quantity(figure: VhdpFigure) -> str:
     slipped = any(curve.slip == "joint" for curve in figure.curves) and figure.name != "vhdp-fig5"
-    what = QUANTITIES[figure.quantity] + (", joint entropy for conditional" if slipped else "")
-    return f"{what}; {TITLES[table.dataset]}, {_runs(figure, table)}"
+    return QUANTITIES[figure.quantity] + (", joint entropy for conditional" if slipped else "")
 
 
-def _runs(figure: VhdpFigure, table: ScoreTable) -> str:
-    if all(curve.epsilon is None for curve in figure.curves):
+def _runs(curves: Sequence[Curve], table: ScoreTable) -> str:
+    if all(curve.epsilon is None for curve in curves):
         return "no noise"
     if table.standard_errors is None:
         return "one run"
-    largest = max(float(errors.max()) for errors in table.standard_errors.values())
+    largest = max(float(table.standard_errors[curve].max()) for curve in curves)
     return f"mean of {table.runs} runs, standard errors " + ("0.0000" if largest < 5e-5 else f"up to {largest:.4f}")
 
 
@@ -54,5 +82,7 @@ def vhdp_markdown(figure: VhdpFigure, tables: Sequence[ScoreTable]) -> str:
     parts = [f"{NOT_PRIVATE[0].upper()}{NOT_PRIVATE[1:]}.\n"]
     for table in tables:
         parts += [f"{caption(figure, table)}:\n", *markdown_table(*score_table(figure, table))]
+    for table in tables if figure.beside else ():
+        parts += [f"{own_caption(figure, table)}:\n", *markdown_table(*own_table(figure, table))]
     claims = [list(claim) for claim in vhdp_claims(figure, tables)]
     return "\n".join([*parts, *markdown_table(["what the paper says", "what comes out"], claims)])
