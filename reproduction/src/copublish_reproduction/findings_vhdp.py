@@ -124,7 +124,8 @@ def _groups(statlog: LabeledTable, adult: LabeledTable) -> Finding:
         f"the readings are opposite: Adult's weights by Section 5 or 4.3 are {ends[0]} for the highest score, "
         f"{ends[1]} for the lowest. Here: Section 5, three groups of equal size, "
         f"{', '.join(f'{weight:g}' for weight in WEIGHTS)}",
-        "weights are in the agreement",
+        "both sides by name (`protect-informative` is Section 5, `use-informative` Section 4.3), or weights in the "
+        "agreement; groups of equal size by noisy scores",
     )
 
 

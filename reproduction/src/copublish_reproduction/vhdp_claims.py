@@ -34,8 +34,12 @@ def _own(figure: VhdpFigure, table: ScoreTable) -> Iterator[Claim]:
         for rule in ("protect-informative", "use-informative")
     }
     if figure.quantity == "igr":
+        (before,) = (means for curve, means in table.means.items() if curve.epsilon is None)
         found = np.concatenate([*ours.values()])
-        yield f"the same scores of copublish's releases, {title}", f"{_span(found)}; they differ between attributes"
+        yield (
+            f"the same scores of copublish's releases, {title}",
+            f"{_span(found)}; noise lowers {(found < before).sum()} of {found.size}",
+        )
     elif figure.quantity == "bias":
         means = " and ".join(f"{values.mean():.4f} ({rule})" for rule, values in ours.items())
         yield f"mean bias error of copublish's releases, {title}", means
@@ -56,7 +60,7 @@ def _listed(table: ScoreTable, is_meant: np.ndarray[tuple[int, ...], np.dtype[np
 
 
 def _span(values: Floats) -> str:
-    low, high = f"{values.min():.4f}", f"{values.max():.4f}"
+    low, high = (f"{round(float(end), 4) + 0.0:.4f}" for end in (values.min(), values.max()))  # no minus zero
     return low if low == high else f"{low} to {high}"
 
 

@@ -27,10 +27,14 @@ def score_table(figure: VhdpFigure, table: ScoreTable) -> tuple[list[str], list[
     """A header and rows: a row per attribute, a column per curve."""
     header = ["attribute", "weight", *(curve_name(figure, curve) for curve in figure.curves)]
     rows = [
-        [name, f"{table.weights[place]:g}", *(f"{table.means[curve][place] + 0.0:.4f}" for curve in figure.curves)]
+        [name, f"{table.weights[place]:g}", *(_shown(table.means[curve][place]) for curve in figure.curves)]
         for place, name in enumerate(table.names)
     ]
     return header, rows
+
+
+def _shown(value: float) -> str:
+    return f"{round(value, 4) + 0.0:.4f}"  # no minus zero
 
 
 def own_table(figure: VhdpFigure, table: ScoreTable) -> tuple[list[str], list[list[str]]]:
@@ -41,7 +45,7 @@ def own_table(figure: VhdpFigure, table: ScoreTable) -> tuple[list[str], list[li
     rows = [
         [
             name,
-            *(f"{table.means[curve][place] + 0.0:.4f}" for curve in figure.beside),
+            *(_shown(table.means[curve][place]) for curve in figure.beside),
             *(f"{table.epsilons[curve][place]:.4f}" for curve in largest),
         ]
         for place, name in enumerate(table.names)
@@ -53,7 +57,7 @@ def own_caption(figure: VhdpFigure, table: ScoreTable) -> str:
     """What copublish's own releases show, and how much their means vary."""
     runs = _runs(figure.beside, table)
     return (
-        f"copublish's `vhdp`, {_quantity(figure)}; {TITLES[table.dataset]}, {runs}; *protect* is the allocation "
+        f"{_quantity(figure)} of copublish's `vhdp`; {TITLES[table.dataset]}, {runs}; *protect* is the allocation "
         "`protect-informative`, *use* is `use-informative`; differentially private"
     )
 

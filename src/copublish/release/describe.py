@@ -96,6 +96,12 @@ class Description:
         return epsilon_rows(self.epsilon)
 
     @property
+    def division(self) -> tuple[str, list[tuple[str, str, str, str]]] | None:
+        """How epsilon is divided between columns, if it is: the rule, and every column's share, epsilon and noise."""
+        allocation = self.of_mechanism.get("allocation")
+        return None if allocation is None else (_rule_of_division(allocation), _rows_of_division(allocation))
+
+    @property
     def seen(self) -> list[tuple[list[str], list[str]]]:
         """What each party sees, parties that see the same together."""
         return by_view(self.views)
@@ -148,6 +154,7 @@ class Description:
         return (
             definition_list(facts)
             + html_table(DISCLOSURE_HEADINGS, rows)
+            + ("" if self.division is None else html_table(DIVISION_HEADINGS, self.division[1]))
             + html_table(EPSILON_HEADINGS, epsilon_rows(self.epsilon))
         )
 
@@ -174,9 +181,13 @@ class Description:
         yield grid
         yield ""
         yield disclosure_table(self.disclosures, self.epsilon.calibrated_to)
-        if "allocation" in self.of_mechanism:
+        if self.division is not None:
+            rule, rows = self.division
+            table = text_table(f"How epsilon is divided between columns: {rule}", DIVISION_HEADINGS)
+            for row in rows:
+                add_row(table, *row)
             yield ""
-            yield _allocation_table(self.of_mechanism["allocation"])
+            yield table
         if "unused_selections" in self.of_mechanism:
             yield Text(self.of_mechanism["unused_selections"])
         yield ""
@@ -328,21 +339,28 @@ def epsilon_table(epsilon: EpsilonStatement) -> Table:
     return table
 
 
-def _allocation_table(allocation: Mapping[str, Any]) -> Table:
-    """Every column's share of epsilon and its noise, in people or in the column's own unit."""
-    rule = allocation["rule"]
+DIVISION_HEADINGS = ("column", "share", "epsilon", "noise")
+
+
+def _rule_of_division(allocation: Mapping[str, Any]) -> str:
+    rule = str(allocation["rule"])
     if "label" in allocation:
         rule += f" about '{allocation['label']}'; its tables take {allocation['tables']}"
     if "group_weights" in allocation:
         rule += f"; groups from those that tell most have weights {', '.join(allocation['group_weights'])}"
-    table = text_table(f"How epsilon is divided between columns: {rule}", ("column", "share", "epsilon", "noise"))
+    return rule
+
+
+def _rows_of_division(allocation: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
+    """Every column's share of epsilon and its noise, in people or in the column's own unit."""
+    rows = []
     for name, column in allocation["columns"].items():
         ends = [column[end] for end in ("least", "most") if end in column] or [column]
         share = " to ".join(f"{end['share']:.1%}" for end in ends)
         epsilon = " to ".join(f"{float(Fraction(end['epsilon'])):.3g}" for end in ends)
         noise = "\nto ".join(noise_words(Noise.from_json(end["noise"])) for end in ends)
-        add_row(table, name, share, epsilon, noise)
-    return table
+        rows.append((name, share, epsilon, noise))
+    return rows
 
 
 def by_view(views: Mapping[str, Sequence[str]]) -> list[tuple[list[str], list[str]]]:

@@ -72,6 +72,22 @@ def test_the_page_says_what_describe_says_and_what_the_ledger_has(homes):
     assert str(cp.ledger.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon) == "3"
 
 
+@pytest.mark.parametrize("rule", ["use-informative", "protect-informative"])
+def test_the_page_says_how_epsilon_is_divided_between_columns(rule, homes):
+    folders, at = homes
+    file = folders["bank"] / "agreement.toml"
+    before, _, _ = file.read_text().partition("[mechanism]")
+    before = before.replace("public = false", "public = true").replace(
+        'neighbors = "add-remove"', 'neighbors = "replace"'
+    )
+    file.write_text(f'{before}[mechanism]\nname = "vhdp"\n[budget]\nallocation = "{rule}"\n')
+    page = html.unescape(at("bank").get("/approve").text)
+    words, rows = cp.describe(file).division
+    assert words.startswith(rule) and words in page and {row[0] for row in rows} >= {"age", "job", "default"}
+    assert all(f'<td data-label="share">{share}</td>' in page and epsilon in page for _, share, epsilon, _ in rows)
+    assert ("groups from those that tell most have weights 1/4, 1/2, 1" in page) == (rule == "protect-informative")
+
+
 def test_a_limit_that_somebody_lowered_is_not_raised_from_an_older_page(homes):
     folders, at = homes
     bank = at("bank")
