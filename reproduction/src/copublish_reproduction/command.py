@@ -12,7 +12,9 @@ from rich.table import Table
 from copublish.cli.terminal import Format, FormatOption, note, print_json, progress_bars, results_console
 
 if TYPE_CHECKING:
-    from copublish_reproduction.exhibits import Exhibit
+    from copublish_reproduction.exhibits import Exhibit, Outcome
+    from copublish_reproduction.figures import Tell
+    from copublish_reproduction.series_choice import SeriesChoice
 
 LIST, ALL = "list", "all"
 
@@ -30,6 +32,13 @@ def reproduce(
     ] = None,
     score: Annotated[
         list[str] | None, typer.Option(help="Score of copublish's own releases; repeat it for several.")
+    ] = None,
+    series: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure only this series of a figure; the others come from the table in --out. Repeatable."),
+    ] = None,
+    runs_of: Annotated[
+        list[str] | None, typer.Option(help="Another number of runs of one series: 'DiffGen=3'. Repeatable.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for tables and plots.")] = Path("results"),
     pages: Annotated[
@@ -50,6 +59,7 @@ def reproduce(
     from copublish_reproduction.exhibits import exhibits
     from copublish_reproduction.figures import SCORES
     from copublish_reproduction.results_page import fill_in, page_of
+    from copublish_reproduction.series_choice import SeriesChoice, runs_of_series
 
     known = exhibits(score or SCORES)
     if what == LIST:
@@ -60,13 +70,16 @@ def reproduce(
     if data is None:
         raise typer.BadParameter("say which folder holds the files that 'reproduce list' names", param_hint="--data")
     chosen = list(known.values()) if what == ALL else [known[what]]
+    choice = SeriesChoice(frozenset(series or ()), runs_of_series(runs_of or ()), out)
+    if not choice.is_everything and (len(chosen) > 1 or chosen[0].run_some is None):
+        raise typer.BadParameter("series are those of one figure of accuracy or time", param_hint="--series")
     # Before anything is computed, which can take hours: a page that lacks its markers.
     page = {exhibit.name: page_of(pages, exhibit.name) for exhibit in chosen} if pages else {}
     out.mkdir(parents=True, exist_ok=True)
     records = []
     with progress_bars() as progress:
         for exhibit in chosen:
-            outcome = exhibit.run(data, runs or exhibit.runs, progress)
+            outcome = _outcome(exhibit, data, runs, progress, choice)
             for ending, content in outcome.files.items():
                 (out / f"{exhibit.name}.{ending}").write_bytes(content)
             if exhibit.name in page:
@@ -78,6 +91,12 @@ def reproduce(
     if output is Format.JSON:
         print_json(records)
     note(f"Tables and plots are in {out}. Where 'private' is not 'yes', and all of iDP-IR and VHDP: {NOT_PRIVATE}.")
+
+
+def _outcome(exhibit: Exhibit, data: Path, runs: int | None, progress: Tell, choice: SeriesChoice) -> Outcome:
+    if choice.is_everything or exhibit.run_some is None:
+        return exhibit.run(data, runs or exhibit.runs, progress)
+    return exhibit.run_some(data, runs or exhibit.runs, progress, choice)
 
 
 def _print_list(known: Iterable[Exhibit], output: Format) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from copublish_reproduction.copula_beside import NAME as COPULA
@@ -18,7 +18,7 @@ from copublish_reproduction.costs import (
     socket_tables,
 )
 from copublish_reproduction.datasets import FILES
-from copublish_reproduction.figures import Figure, Tell, figures, run_figure, titled
+from copublish_reproduction.figures import Figure, Tell, figures, in_order, run_figure, titled
 from copublish_reproduction.findings import Finding, compute_findings, markdown_findings
 from copublish_reproduction.findings_hpdp import compute_hpdp_findings
 from copublish_reproduction.findings_idp_ir import compute_idp_ir_findings
@@ -48,6 +48,7 @@ from copublish_reproduction.readings import (
     scan_daka,
     scan_diffp_c45,
 )
+from copublish_reproduction.series_choice import SeriesChoice
 from copublish_reproduction.table_text import csv_text
 from copublish_reproduction.tables import as_records, markdown, panel_table
 from copublish_reproduction.vhdp_claims import vhdp_claims
@@ -92,6 +93,7 @@ class Exhibit:
         files: Of the data sets that it needs.
         run: Regenerates it from a folder, in so many runs.
         runs: How often, unless said otherwise.
+        run_some: Regenerates single series of a figure; none where there are no series to choose.
     """
 
     name: str
@@ -99,6 +101,7 @@ class Exhibit:
     files: tuple[str, ...]
     run: Callable[[Path, int, Tell], Outcome]
     runs: int = RUNS
+    run_some: Callable[[Path, int, Tell, SeriesChoice], Outcome] | None = None
 
 
 def exhibits(scores: Sequence[str]) -> dict[str, Exhibit]:
@@ -125,15 +128,21 @@ def joined(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 
 def _figure(figure: Figure) -> Exhibit:
-    def run(data: Path, runs: int, progress: Tell) -> Outcome:
-        points = run_figure(figure, data, runs, progress)
-        how = f"{figure.unit}, {points[0].runs} runs"
+    def run_some(data: Path, runs: int, progress: Tell, choice: SeriesChoice) -> Outcome:
+        choice.refuse_unknown(figure)
+        others = choice.other_points(figure)
+        measured = replace(figure, series=tuple(s for s in figure.series if choice.measures(s.label)))
+        points = in_order(figure, [*run_figure(measured, data, runs, progress, choice.runs), *others])
+        how = f"{figure.unit}, {max(point.runs for point in points)} runs"
         tables = [
             (f"{figure.title}. {titled(panel)}, {how}", *panel_table(figure, points, panel)) for panel in figure.panels
         ]
         return _drawn(as_records(figure, points), plot(figure, points), markdown(figure, points), tables)
 
-    return Exhibit(figure.name, figure.title, figure.files, run)
+    def run(data: Path, runs: int, progress: Tell) -> Outcome:
+        return run_some(data, runs, progress, SeriesChoice())
+
+    return Exhibit(figure.name, figure.title, figure.files, run, run_some=run_some)
 
 
 def _grid_figure(figure: GridFigure) -> Exhibit:

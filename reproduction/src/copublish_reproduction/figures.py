@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,9 @@ Guarantee = Literal[
 ]
 """Whether a series is differentially private as its paper describes it."""
 
+ALL_RUNS = 1000
+"""No limit on how often something is repeated."""
+
 Measurement = Callable[[Any, str], float]
 """The value of a series for a bench, which its figure loads, and an x; not a number where there is none."""
 
@@ -37,6 +40,7 @@ class Series:
         is_constant: Whether it is the same for every x.
         is_dotted: Whether plots dot it, to tell it from another one of the same color.
         own_color: Of one of copublish's own lines.
+        most_runs: How often it is repeated at most, unless somebody asks for more: some lines take hours.
     """
 
     label: str
@@ -45,6 +49,7 @@ class Series:
     is_constant: bool = False
     is_dotted: bool = False
     own_color: str = "black"
+    most_runs: int = ALL_RUNS
 
 
 def load_bench(panel: str, folder: Path, run: int) -> Bench:
@@ -75,7 +80,7 @@ class Figure:
     xs: tuple[str, ...]
     unit: Literal["percent", "seconds"]
     series: tuple[Series, ...]
-    most_runs: int = 1000
+    most_runs: int = ALL_RUNS
     load: Callable[[str, Path, int], Any] = load_bench
 
     @property
@@ -119,7 +124,9 @@ def titled(panel: str) -> str:
     return panel[:1].upper() + panel[1:]
 
 
-def run_figure(figure: Figure, folder: Path, runs: int, progress: Tell) -> list[Point]:
+def run_figure(
+    figure: Figure, folder: Path, runs: int, progress: Tell, runs_of: Mapping[str, int] | None = None
+) -> list[Point]:
     """Regenerate the data of a figure.
 
     Args:
@@ -127,6 +134,7 @@ def run_figure(figure: Figure, folder: Path, runs: int, progress: Tell) -> list[
         folder: Where the data sets are.
         runs: How often everything that is random is repeated.
         progress: Told about every measurement.
+        runs_of: Another number of runs of single series.
 
     Raises:
         SourceError: If the folder lacks a file.
@@ -134,19 +142,25 @@ def run_figure(figure: Figure, folder: Path, runs: int, progress: Tell) -> list[
     for name in figure.panels:  # say what is missing before anything runs for long
         figure.load(name, folder, 0)
     runs = min(runs, figure.most_runs)
+    runs_of = {series.label: min(runs, series.most_runs) for series in figure.series} | dict(runs_of or {})
     points = []
     for name in figure.panels:
-        benches = [figure.load(name, folder, run) for run in range(runs)]
+        benches = [figure.load(name, folder, run) for run in range(max(runs_of.values()))]
         done = 0
         for x in ("", *figure.xs):
             for series in figure.series:
                 if series.is_constant == (x == ""):
                     progress(f"{figure.name}, {name}", done, figure.n_points)
-                    values = np.array([series.measure(bench, x) for bench in benches])
+                    values = np.array([series.measure(bench, x) for bench in benches[: runs_of[series.label]]])
                     if not np.isnan(values).any():
                         points.append(_point(figure, name, series, x, values))
                     done += 1
         progress(f"{figure.name}, {name}", done, figure.n_points)
+    return in_order(figure, points)
+
+
+def in_order(figure: Figure, points: Sequence[Point]) -> list[Point]:
+    """Points by panel, then by series, each as the figure has them."""
     order = [series.label for series in figure.series]
     return sorted(points, key=lambda point: (figure.panels.index(point.dataset), order.index(point.series)))
 

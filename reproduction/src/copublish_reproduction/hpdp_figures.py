@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from copublish_reproduction.figures import COPUBLISH, Figure, Guarantee, Series
+from copublish_reproduction.figures import ALL_RUNS, COPUBLISH, Figure, Series
 from copublish_reproduction.hpdp import Hpdp, NoiseScale
 from copublish_reproduction.hpdp_bench import HpdpBench
 from copublish_reproduction.hpdp_sets import TARGETS, Target
@@ -30,6 +30,13 @@ NAMES: dict[NoiseScale, str] = {
     "theorem": "HPDP-DP, noise scale of its proof",
 }
 EXACT_CONTRIBUTION = "contribution without noise"
+INDIVIDUAL: dict[str, float] = {
+    "individual contribution without noise": math.inf,
+    "individual contribution, printed noise scale": 0.5,
+}
+"""What Fig. 3 shows beside the cumulative contribution, and the epsilon of each line."""
+FEW_RUNS, FEWEST_RUNS = 2, 1
+"""Of DP-SUBN3 and `marginals`, which take hours: in Fig. 3 and 4, and for every number of owners in Fig. 5."""
 WITHOUT_NOISE = "HPDP-DP without noise"
 COMPARED: dict[Noise, str] = {
     "every owner": "DP-SUBN3, noise of every owner",
@@ -63,9 +70,10 @@ def hpdp_figures() -> dict[str, Figure]:
                 *references,
                 Series(WITHOUT_NOISE, "no", lambda bench, k: _accuracy(bench, math.inf, 3, "printed", int(k))),
                 *(_over_components(scale) for scale in NAMES),
-                *_beside(lambda _: ("0.5", 3), is_constant=True),
+                *_beside(lambda _: ("0.5", 3), FEW_RUNS, is_constant=True),
                 Series(EXACT_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, math.inf)),
                 Series(HPDP_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, 0.5)),
+                *(Series(label, "no", partial(_individual, epsilon)) for label, epsilon in INDIVIDUAL.items()),
             ),
             MOST_RUNS,
             _load,
@@ -81,7 +89,7 @@ def hpdp_figures() -> dict[str, Figure]:
                 *references,
                 without,
                 *(_over_epsilon(scale) for scale in NAMES),
-                *_beside(lambda epsilon: (epsilon, 3)),
+                *_beside(lambda epsilon: (epsilon, 3), FEW_RUNS),
             ),
             load=_load,
         ),
@@ -96,7 +104,7 @@ def hpdp_figures() -> dict[str, Figure]:
                 *references,
                 without,
                 *(_over_owners(scale) for scale in NAMES),
-                *_beside(lambda owners: ("0.2", int(owners))),
+                *_beside(lambda owners: ("0.2", int(owners)), FEWEST_RUNS),
             ),
             load=_load,
         ),
@@ -120,16 +128,23 @@ def _over_owners(scale: NoiseScale) -> Series:
     return Series(NAMES[scale], "no", lambda bench, owners: _accuracy(bench, 0.2, int(owners), scale))
 
 
-def _beside(setting: Setting, *, is_constant: bool = False) -> Iterator[Series]:
+def _beside(setting: Setting, few_runs: int, *, is_constant: bool = False) -> Iterator[Series]:
     """The lines beside HPDP-DP: what the paper compares it with, and copublish's own mechanisms."""
     for noise, label in COMPARED.items():
-        yield Series(label, "yes, were the noise exact", partial(_compared, noise, setting), is_constant)
+        measure = partial(_compared, noise, setting)
+        yield Series(label, "yes, were the noise exact", measure, is_constant, most_runs=few_runs)
     for mechanism, color in OWN.items():
         for delta in OWN_DELTAS:
             label = f"{COPUBLISH}, {mechanism}" + (f", delta {delta}" if delta else "")
-            measure = partial(_own, mechanism, delta, setting)
-            guarantee: Guarantee = "yes, with delta" if delta else "yes"
-            yield Series(label, guarantee, measure, is_constant, is_dotted=delta is not None, own_color=color)
+            yield Series(
+                label,
+                "yes, with delta" if delta else "yes",
+                partial(_own, mechanism, delta, setting),
+                is_constant,
+                is_dotted=delta is not None,
+                own_color=color,
+                most_runs=few_runs if mechanism == "marginals" else ALL_RUNS,
+            )
 
 
 def _compared(noise: Noise, setting: Setting, bench: HpdpBench, x: str) -> float:
@@ -153,3 +168,11 @@ def _contribution(bench: HpdpBench, k: str, epsilon: float) -> float:
         return math.nan
     eigenvalues = bench.fit(Hpdp(epsilon, bench.contribution), 3).eigenvalues
     return float(eigenvalues[: int(k)].sum() / eigenvalues.sum())
+
+
+def _individual(epsilon: float, bench: HpdpBench, k: str) -> float:
+    """The share of the k-th eigenvalue in their sum."""
+    if int(k) >= bench.train.shape[1]:
+        return math.nan
+    eigenvalues = bench.fit(Hpdp(epsilon, bench.contribution), 3).eigenvalues
+    return float(eigenvalues[int(k) - 1] / eigenvalues.sum())

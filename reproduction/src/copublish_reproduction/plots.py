@@ -13,7 +13,7 @@ from copublish_reproduction.figures import COPUBLISH, TRIVIAL, Figure, Point, ti
 
 # Text stays text and identifiers do not change from run to run: small files, small differences.
 STYLE: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "copublish", "font.size": 9}
-COLORS = ("#0072b2", "#56b4e9", "#cc79a7", "#e69f00", "#d55e00", "#999999")
+COLORS = ("#0072b2", "#56b4e9", "#cc79a7", "#e69f00", "#d55e00", "#999999", "#332288", "#44aa99")
 """Colors that people who confuse red and green can tell apart; the two own series have black and green."""
 
 
