@@ -317,6 +317,9 @@ class RevealGate:
                 columns, as it knows the columns; nobody else does.
             Reveals: all perturbed columns, to all parties, record by record.
         """
+        if len(disclosures) != len(own.n_values):
+            raise EngineError("Columns do not fit their disclosures. Not opened.")
+        self._refuse_invalid_inputs()
         for disclosure in disclosures:
             self._charge(disclosure)
         joined = join_columns(own, self.computer.party, self.opener.exchange)
