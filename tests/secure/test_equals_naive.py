@@ -45,7 +45,20 @@ def naive_category(tree: dict[str, Any], label: str, extra: list[NaiveValue]) ->
     return NaiveValue(label, matches, lambda: [children] if len(children) > 1 else [])
 
 
-def naive_interval(low: float, high: float, edges: list[float], top: float, missing: NaiveValue | None) -> NaiveValue:
+def naive_on_offer(low: float, high: float, edges: list[float], at_once: int | None) -> list[float]:
+    """Every edge in between, or every second, fourth, ... of all edges, until no more than `at_once` are left."""
+    number = {edge: place for place, edge in enumerate(edges, start=1)}
+    found = [edge for edge in edges if low < edge < high]
+    every = 1
+    while at_once is not None and len(found) > at_once:
+        every *= 2
+        found = [edge for edge in found if number[edge] % every == 0]
+    return found
+
+
+def naive_interval(
+    low: float, high: float, edges: list[float], top: float, missing: NaiveValue | None, at_once: int | None = None
+) -> NaiveValue:
     closing = "]" if high == top else ")"
 
     def matches(column: pd.Series) -> pd.Series:
@@ -55,11 +68,11 @@ def naive_interval(low: float, high: float, edges: list[float], top: float, miss
     def splits() -> list[list[NaiveValue]]:
         found = []
         if missing:
-            found.append([naive_interval(low, high, edges, top, None), missing])
-        for edge in edges:
-            if low < edge < high:
-                parts = [naive_interval(low, edge, edges, top, None), naive_interval(edge, high, edges, top, None)]
-                found.append(parts + ([missing] if missing else []))
+            found.append([naive_interval(low, high, edges, top, None, at_once), missing])
+        for edge in naive_on_offer(low, high, edges, at_once):
+            ends = [(low, edge), (edge, high)]
+            parts = [naive_interval(start, stop, edges, top, None, at_once) for start, stop in ends]
+            found.append(parts + ([missing] if missing else []))
         return found
 
     label = f"[{low:g}, {high:g}{closing}" + (" or missing" if missing else "")
@@ -128,9 +141,13 @@ def naive_release(
             ((root, below),) = tree.items()
             cut[name] = [naive_category(below, root, [gap] if gap else [])]
         else:
-            (low, high), grid = attribute["bounds"], attribute["grid"]
-            edges = grid.get("edges") or list(np.arange(low + grid["step"], high + 1e-9, grid["step"]))
-            cut[name] = [naive_interval(low, high, edges, high, gap)]
+            (low, high), grid = attribute["bounds"], attribute.get("grid")
+            if grid is None:  # whole numbers, each of which is a value
+                edges, at_once = list(range(low + 1, high + 1)), 16
+            else:
+                edges = grid.get("edges") or list(np.arange(low + grid["step"], high + 1e-9, grid["step"]))
+                at_once = None
+            cut[name] = [naive_interval(low, high, edges, high, gap, at_once)]
     label = mapping["class"]["name"]
 
     total = {value: int((table[label] == value).sum()) for value in mapping["class"]["values"]}
@@ -244,6 +261,42 @@ def test_a_class_that_one_party_holds_gives_the_same_release(partition, holder, 
     labels, counts = naive_release(mapping, table, SpecializationPlan.of(agreement))
     assert {n: [v["label"] for v in d["values"]] for n, d in release.details.to_json()["attributes"].items()} == labels
     assert_counts_equal(release, counts, [*labels, "default"])
+
+
+CLASS_AT_ONE = [("vertical", 2, 5, "p0"), ("vertical", 3, 2, "p1"), ("arbitrary", 2, 2, "p1")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("partition", "parties", "classes", "holder"), [*[(*p, None) for p in PARTITIONS], *CLASS_AT_ONE]
+)
+@pytest.mark.parametrize("missing", [False, True])
+def test_numbers_with_bounds_alone_are_split_as_by_the_naive_search_for_any_partition(
+    partition, parties, classes, holder, missing
+):
+    generator = np.random.default_rng([parties, classes, missing, len(partition)])
+    mapping = schema(classes, missing=missing, score="balanced-gain")
+    mapping["mechanism"] |= {"specializations": 6}
+    mapping["attributes"] = {name: mapping["attributes"][name] for name in ("age", "income", "job")}
+    mapping = repartition(mapping, partition, parties)
+    mapping["attributes"]["income"]["bounds"] = [0, 900]
+    for name in ("age", "income"):
+        del mapping["attributes"][name]["grid"]
+    if missing and partition == "arbitrary":
+        mapping["attributes"]["age"]["held_by"] = ["p0"]
+    if holder:
+        mapping["class"]["held_by"] = [holder]
+    agreement = cp.agreement_from_mapping(mapping)
+    table = random_table(agreement, 300, generator)
+    table.loc[table["income"].between(200, 213) | (table["age"] == 41), "default"] = "class1"
+    if missing:
+        table["age"] = table["age"].astype(object).where(generator.random(len(table)) > 0.1, None)
+    release = simulate_with(agreement, fragment_frames(agreement, table, generator), no_noise(agreement.party_names))
+    labels, counts = naive_release(mapping, table, SpecializationPlan.of(agreement))
+    assert {n: [v["label"] for v in d["values"]] for n, d in release.details.to_json()["attributes"].items()} == labels
+    assert_counts_equal(release, counts, [*labels, "default"])
+    at_first = agreement.domains["income"].points(0, agreement.domains["income"].number_codes)
+    assert any(agreement.domains["income"].label((0, code)) not in labels["income"] for code in at_first)
 
 
 def test_the_comparison_with_the_naive_release_can_fail():

@@ -334,9 +334,9 @@ MISTAKES = [
         expect=["attributes.income.bounds.0:", "zero"],
     ),
     Mistake(
-        "grid missing",
-        ("grid = { step = 10000 }\n", ""),
-        expect=["attributes.income: 'grid' is missing", "grid = { step = 5 }"],
+        "grid of too many cells",
+        ("grid = { step = 10000 }", "grid = { round = 1024 }"),
+        expect=["attributes.income.grid.round: must be at most 127"],
     ),
     Mistake(
         "grid given two ways",

@@ -25,6 +25,9 @@ Record = tuple[int, int, int, int]
 
 NEVER_WINS = -1000
 
+ROUNDS = 5
+"""As many as `cuts` goes down."""
+
 
 def agreement_with(
     classes: int, partition: str = "horizontal", parties: int = 2, class_holder: str | None = None
@@ -88,14 +91,16 @@ def engine_scores(
     fragments = {party: fragment(number, party) for number, party in enumerate(parties)}
     room = Room(parties)
     scores = room.run(
-        lambda e: CandidateScores(JointTable(agreement, fragments[e.party]), e, NEVER_WINS, score).of(groups)
+        lambda e: CandidateScores(
+            JointTable(agreement, fragments[e.party]), e, NEVER_WINS, max_candidates(agreement.domains, ROUNDS), score
+        ).of(groups)
     )
     return scores[parties[0]]._handle.tolist()
 
 
 def padded(scores: list[int], agreement: Agreement) -> list[int]:
     """Scores at all the places that any round of this agreement has."""
-    return scores + [NEVER_WINS] * (max_candidates(agreement) - len(scores))
+    return scores + [NEVER_WINS] * (max_candidates(agreement.domains, ROUNDS) - len(scores))
 
 
 PARTITIONS = [

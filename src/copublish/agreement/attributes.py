@@ -32,6 +32,15 @@ MAX_THRESHOLDS = 128
 MAX_ROUND_CELLS = MAX_THRESHOLDS - 1
 """Split points at 0 and behind it may be added to those between so many cells."""
 
+USUAL_CELLS = 20
+"""Cells at round numbers, about, of a number with bounds and no grid; agreed grids are compared with these."""
+
+FINE_CELLS = 1024
+"""The same where a mechanism splits step by step: enough to find a threshold anywhere between the bounds."""
+
+POINTS_AT_ONCE = 16
+"""Of a fine grid, the most points of a range that one step compares: fewer are easier to tell apart under noise."""
+
 
 def _as_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
@@ -188,6 +197,7 @@ class NumericalAttribute(Section):
     """An attribute with public bounds and a public grid of split points.
 
     Attributes:
+        grid: Where it may be split; without it a fixed rule decides, from the bounds and the mechanism: see `domain`.
         missing: `category`, or the number that a missing or unreadable one becomes.
         out_of_bounds: What becomes of a number past the bounds: the nearer bound.
         missing_spellings: Texts that stand for a missing value; those of [records] if it says nothing.
@@ -195,7 +205,7 @@ class NumericalAttribute(Section):
 
     kind: Literal["numerical"]
     bounds: tuple[Number, Number]
-    grid: Grid
+    grid: Grid | None = None
     decimals: Whole | None = Field(default=None, ge=0, le=12)
     missing: Number | str = Field(default="category", union_mode="left_to_right")
     out_of_bounds: Literal["clamp"] = "clamp"
@@ -216,7 +226,7 @@ class NumericalAttribute(Section):
         lower, upper = self.bounds
         if lower >= upper:
             raise ValueError(f"the lower bound must be below the upper one, got bounds = [{lower}, {upper}]")
-        if not self.grid.thresholds(lower, upper, self.decimals):
+        if self.grid is not None and not self.grid.thresholds(lower, upper, self.decimals):
             raise ValueError("the grid has no split point inside the bounds; take a smaller step or add edges")
         needed = self.domain("").decimals_of_grid
         if self.decimals is not None and self.decimals < needed:
@@ -226,10 +236,20 @@ class NumericalAttribute(Section):
             )
         return self
 
-    def domain(self, name: str) -> NumericalDomain:
-        """The public domain under this attribute's name."""
+    def domain(self, name: str, *, splits_step_by_step: bool = False) -> NumericalDomain:
+        """The public domain under this attribute's name.
+
+        Args:
+            name: The attribute's name.
+            splits_step_by_step: Whether the mechanism may split a range again; a grid that nobody wrote is fine then.
+        """
         lower, upper = self.bounds
-        thresholds = self.grid.thresholds(lower, upper, self.decimals)
+        is_fine = self.grid is None and splits_step_by_step
+        if self.grid is not None:
+            thresholds = self.grid.thresholds(lower, upper, self.decimals)
+        else:
+            cells = FINE_CELLS if is_fine else USUAL_CELLS
+            thresholds = round_split_points(lower, upper, cells=cells, decimals=self.decimals)
         return NumericalDomain(
             name,
             lower=lower,
@@ -237,6 +257,7 @@ class NumericalAttribute(Section):
             thresholds=thresholds,
             missing=self.missing == "category",
             decimals=self.decimals,
+            points_at_once=POINTS_AT_ONCE if is_fine else None,
         )
 
 

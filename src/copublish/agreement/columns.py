@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 
+from copublish.agreement.attributes import USUAL_CELLS
 from copublish.agreement.domain import (
     CategoricalDescription,
     CategoricalDomain,
@@ -54,9 +55,6 @@ def formula_warning(domains: Mapping[str, Domain]) -> str | None:
         "file."
     )
 
-
-USUAL_CELLS = 20
-"""Of a grid at round numbers, which agreed grids are compared with."""
 
 LARGE_PART = 0.4
 """Of those cells, what one agreed cell may hold: from here on people are warned."""

@@ -124,6 +124,16 @@ class CategoricalDomain:
         return sum(1 for splits in self._splits_by_range.values() if splits)
 
     @property
+    def first_splits(self) -> int:
+        """Upper bound on the number of splits on offer while nothing is split, whatever is split then."""
+        return self.max_splits
+
+    @property
+    def more_splits(self) -> int:
+        """Upper bound on how many more splits than `first_splits` are on offer after one split: none."""
+        return 0
+
+    @property
     def most_children(self) -> int:
         """Upper bound on the number of parts of a split."""
         return max((len(split) for splits in self._splits_by_range.values() for split in splits), default=1)
@@ -191,6 +201,8 @@ class NumericalDomain:
     missing: bool = False
     decimals: int | None = None
     """Of synthetic numbers; none if the agreement does not say."""
+    points_at_once: int | None = None
+    """The most grid points of one range that are on offer in one step; none if all are. See `points`."""
     _edges: tuple[Decimal, ...] = field(init=False, repr=False, compare=False)
     _splits: dict[CodeRange, tuple[Split, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -228,12 +240,34 @@ class NumericalDomain:
         return len(self.thresholds) + self.missing
 
     @property
+    def first_splits(self) -> int:
+        """The number of splits on offer while nothing is split."""
+        return len(self.points(0, self.number_codes)) + self.missing
+
+    @property
+    def more_splits(self) -> int:
+        """Upper bound on how many more splits are on offer after one split of this attribute."""
+        return self.points_at_once or 0
+
+    @property
     def most_children(self) -> int:
         """Upper bound on the number of parts of a split."""
         return 2 + self.missing
 
+    def points(self, start: int, stop: int) -> range:
+        """The codes at which the numbers with codes from `start` up to `stop` can be split in one step.
+
+        All of them, or every second, fourth, eighth and so on: the most that are not above `points_at_once`. Points
+        that were on offer for a range are on offer for its parts, with others between them. So a part of a fine grid
+        is split roughly at first and finely later, and no step has more than so many points for each part.
+        """
+        step = 1
+        while self.points_at_once and (stop - 1) // step - start // step > self.points_at_once:
+            step *= 2
+        return range((start // step + 1) * step, stop, step)
+
     def splits(self, part: CodeRange) -> tuple[Split, ...]:
-        """One split for each threshold inside `part`.
+        """One split for each point inside `part` that is on offer.
 
         The top range of an attribute with a missing category splits into three: below, from the threshold on,
         and missing; or into numbers and missing.
@@ -249,7 +283,7 @@ class NumericalDomain:
                 return ()
             numbers, missing = (start, self.number_codes), (self.number_codes, self.size)
             return ((numbers, missing), *((*split, missing) for split in self.splits(numbers)))
-        return tuple(((start, at), (at, stop)) for at in range(start + 1, stop))
+        return tuple(((start, at), (at, stop)) for at in self.points(start, stop))
 
     def label(self, part: CodeRange) -> str:
         """How a published table names `part`: an interval, or the missing category."""

@@ -321,7 +321,7 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 EXAMPLES = {
     "epsilon": ", like epsilon = 1.0",
     "bounds": ", like bounds = [0, 120]; take them from public knowledge, not from the data",
-    "grid": ", like grid = { step = 5 }: the public points where the attribute may be split",
+    "grid": ", like grid = { step = 5 }: the public points where the attribute may be split; or leave it out",
     "expected": ": a public estimate of how many records there are, like expected = 20000",
     "values": ', like values = ["no", "yes"]',
     "partition": ', like partition = "vertical" ("horizontal", "vertical" or "arbitrary")',

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, TypeVar, get_args
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, field_validator, model_validator
 
-from copublish.agreement.attributes import Attribute, ClassAttribute, distinct
+from copublish.agreement.attributes import Attribute, ClassAttribute, NumericalAttribute, distinct
 from copublish.agreement.budget import ColumnBudget
 from copublish.agreement.canonical import canonical_spelling, hashes_of_parts
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
@@ -147,7 +147,13 @@ class Agreement(Section):
     @cached_property
     def domains(self) -> dict[str, Domain]:
         """Public domain of every attribute, in agreed order; the class is not among them."""
-        return {name: attribute.domain(name) for name, attribute in self.attributes.items()}
+        fine = self.mechanism.splits_step_by_step
+        return {
+            name: attribute.domain(name, splits_step_by_step=fine)
+            if isinstance(attribute, NumericalAttribute)
+            else attribute.domain(name)
+            for name, attribute in self.attributes.items()
+        }
 
     @cached_property
     def class_domain(self) -> CategoricalDomain:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import decimal
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 from copublish.agreement.section import MAX_DIGITS
 
@@ -44,6 +45,14 @@ def round_split_points(lower: Decimal, upper: Decimal, *, cells: int, decimals: 
         cells: How many cells there shall be, about: rounding puts some together, and 0 is one more.
         decimals: How many the numbers have; if nothing is said, what their bounds suggest.
     """
+    return _round_split_points(str(lower), str(upper), cells, decimals)
+
+
+@lru_cache(maxsize=256)  # a fine grid takes tenths of a second, and a plan builds many agreements
+def _round_split_points(
+    spelled_lower: str, spelled_upper: str, cells: int, decimals: int | None
+) -> tuple[Decimal, ...]:
+    lower, upper = Decimal(spelled_lower), Decimal(spelled_upper)
     with decimal.localcontext(decimal.Context(prec=2 * MAX_DIGITS)):  # not the caller's
         unit = _unit(lower, upper, decimals)
         steps = (upper - lower) / unit

@@ -76,6 +76,9 @@ class MechanismSettings(Section):
     needs_class: ClassVar[bool] = False
     """Whether it predicts the class by definition, so that an agreement needs a section [class]."""
 
+    splits_step_by_step: ClassVar[bool] = False
+    """Whether numbers are split at grid points in one step after another, so that a grid may be fine."""
+
     draws_records: ClassVar[bool] = False
     """Whether synthetic records are drawn from what was measured."""
 
@@ -119,6 +122,7 @@ YES_OR_NO = (
     "draws_records",
     "needs_class",
     "noise_follows_delta",
+    "splits_step_by_step",
 )
 TRAITS = (*YES_OR_NO, "how_to_get_gaussian_noise", "partitions")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -81,7 +83,15 @@ def numerical(grid: dict[str, Any], lower: Any, upper: Any, missing: str | None 
     return domain
 
 
-domains = categorical_domains() | numerical_domains()
+@st.composite
+def fine_domains(draw: st.DrawFn) -> NumericalDomain:
+    """A grid of which few points are on offer at once, and few enough cells to visit all of its parts."""
+    cells = draw(st.integers(2, 40))
+    domain = numerical({"count": cells}, 0, cells, missing=draw(st.sampled_from([None, "category"])))
+    return replace(domain, points_at_once=draw(st.integers(1, 9)))
+
+
+domains = categorical_domains() | numerical_domains() | fine_domains()
 
 
 def reachable_parts(domain: Domain) -> set[CodeRange]:
@@ -139,6 +149,53 @@ def test_labels_tell_the_parts_of_any_cut_apart(domain: Domain, data: st.DataObj
 def test_max_splits_bounds_what_any_cut_offers(domain: Domain, data: st.DataObject) -> None:
     for cut in random_cuts(domain, data):
         assert sum(len(domain.splits(part)) for part in cut) <= domain.max_splits
+
+
+@UNHURRIED
+@given(domains, st.data())
+def test_no_round_offers_more_splits_than_the_first_and_as_many_more_for_every_round_before(
+    domain: Domain, data: st.DataObject
+) -> None:
+    for rounds_before, cut in enumerate(random_cuts(domain, data)):
+        on_offer = sum(len(domain.splits(part)) for part in cut)
+        assert on_offer <= domain.first_splits + rounds_before * domain.more_splits
+
+
+# --- Fine grids ------------------------------------------------------------------------------------------------------
+
+
+@UNHURRIED
+@given(fine_domains(), st.data())
+def test_every_point_of_a_fine_grid_can_be_reached(domain: NumericalDomain, data: st.DataObject) -> None:
+    wanted = data.draw(st.integers(1, domain.number_codes - 1))
+    start, stop, steps = 0, domain.number_codes, 0
+    while wanted not in (points := list(domain.points(start, stop))):
+        start = max((point for point in points if point < wanted), default=start)
+        stop = min((point for point in points if point > wanted), default=stop)
+        steps += 1
+    assert steps <= math.log2(domain.number_codes)
+
+
+def test_points_of_a_fine_grid_are_the_evenly_spaced_ones_and_then_those_between_them() -> None:
+    domain = replace(numerical({"count": 100}, 0, 100), points_at_once=3)
+    assert list(domain.points(0, 100)) == [32, 64, 96]
+    assert list(domain.points(32, 64)) == [40, 48, 56]
+    assert list(domain.points(96, 100)) == [97, 98, 99]
+    assert list(domain.points(97, 98)) == []
+    assert [len(domain.splits(part)) for part in ((0, 100), (32, 64), (97, 98))] == [3, 3, 0]
+
+
+@UNHURRIED
+@given(fine_domains())
+def test_what_is_on_offer_for_a_range_is_on_offer_for_its_parts(domain: NumericalDomain) -> None:
+    missing = 1 if domain.missing else 0
+    for start, stop in reachable_parts(domain):
+        points = domain.points(start, min(stop, domain.number_codes))
+        assert len(points) <= domain.points_at_once
+        assert len(points) >= min(domain.points_at_once // 2, min(stop, domain.number_codes) - start - 1)
+        assert len(domain.splits((start, stop))) <= len(points) + missing
+        for point in points:
+            assert {other for other in points if start < other < point} <= set(domain.points(start, point))
 
 
 @UNHURRIED

@@ -84,6 +84,41 @@ def test_agreements_take_it_and_those_without_it_keep_their_hash():
     assert agreement.hash != before
 
 
+BY_MECHANISM = [("specialization", 1024, 16), ("copula", 20, None), ("marginals", 20, None)]
+
+
+@pytest.mark.parametrize(("mechanism", "cells", "points_at_once"), BY_MECHANISM)
+def test_bounds_are_enough_and_the_mechanism_decides_how_fine_the_grid_is(mechanism, cells, points_at_once):
+    mapping = small_mapping()
+    mapping["mechanism"] = {"name": mechanism}
+    del mapping["attributes"]["income"]["grid"]
+    agreement = cp.agreement_from_mapping(mapping)
+    bounds = map(Decimal, mapping["attributes"]["income"]["bounds"])
+    income = agreement.domains["income"]
+    assert income.thresholds == round_split_points(*bounds, cells=cells, decimals=None)
+    assert income.points_at_once == points_at_once
+    assert '"grid"' not in agreement.canonical().partition('"income"')[2].partition("}")[0]
+    assert agreement.domains["age"].points_at_once is None  # where a grid is agreed all of it is on offer
+
+
+def test_a_grid_that_is_left_out_is_another_agreement_than_the_one_it_stands_for():
+    mapping = small_mapping(**{"mechanism.name": "copula"})
+    mapping["mechanism"] = {"name": "copula"}
+    mapping["attributes"]["age"]["grid"] = {"round": 20}
+    written = cp.agreement_from_mapping(mapping)
+    del mapping["attributes"]["age"]["grid"]
+    left_out = cp.agreement_from_mapping(mapping)
+    assert left_out.domains["age"] == written.domains["age"]
+    assert left_out.hash != written.hash
+
+
+@pytest.mark.parametrize(("bounds", "points"), [(("0", "1"), 1000), (("17", "90"), 73), (("0", "99999"), 1024)])
+def test_a_fine_grid_has_every_whole_number_or_about_a_thousand_points(bounds, points):
+    mapping = small_mapping()
+    mapping["attributes"]["age"] = {"kind": "numerical", "bounds": list(map(Decimal, bounds)), "held_by": "loans"}
+    assert len(cp.agreement_from_mapping(mapping).domains["age"].thresholds) == points
+
+
 @pytest.mark.parametrize(
     "bounds, is_whole, expected",
     [

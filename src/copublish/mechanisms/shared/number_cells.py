@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 import pyarrow as pa
 
-from copublish.agreement.columns import USUAL_CELLS
+from copublish.agreement.attributes import USUAL_CELLS
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.round_grid import round_split_points
 from copublish.kernel.accounting.formatting import NORMAL_95

@@ -13,7 +13,6 @@ from copublish.kernel.programs.noise import WORD_BITS
 from copublish.kernel.programs.packing import Packing
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.mechanisms.shared.tuning import PaddedRecords, Work
-from copublish.mechanisms.specialization.cut import max_candidates
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 
 
@@ -32,7 +31,7 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int, records_o
     leaf_noise = plan.leaf_counts(plan.rounds, n_cells).noise
     bits = _samples(2 * n_cells) * leaf_noise.bits
     if plan.rounds:
-        bits += plan.rounds * _samples(max_candidates(agreement)) * plan.selection(0, 1).noise.bits
+        bits += plan.rounds * _samples(plan.most_candidates) * plan.selection(0, 1).noise.bits
     is_spread = agreement.partition == "arbitrary" or len(agreement.parties) > 2
     halves = _spread_halves(agreement, sizes, n_classes) if is_spread else _own_halves(agreement, sizes, n_classes)
     own = Work(

@@ -13,7 +13,6 @@ import numpy as np
 
 from copublish.agreement.axis import Axis
 from copublish.agreement.domain import CodeRange, Domain, Split
-from copublish.agreement.model import Agreement
 from copublish.types import IntArray
 
 
@@ -80,6 +79,11 @@ class Cut:
         return np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
 
 
-def max_candidates(agreement: Agreement) -> int:
-    """A public bound on the number of splits on offer in any round."""
-    return sum(domain.max_splits for domain in agreement.domains.values())
+def max_candidates(domains: Mapping[str, Domain], rounds: int) -> int:
+    """A public bound on the number of splits on offer in any of so many rounds.
+
+    A range of a fine grid that is split leaves two, which may offer as many points each as it did.
+    """
+    at_first = sum(domain.first_splits for domain in domains.values())
+    more = max(0, rounds - 1) * max((domain.more_splits for domain in domains.values()), default=0)
+    return min(at_first + more, sum(domain.max_splits for domain in domains.values()))

@@ -124,6 +124,11 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         """The largest noise that a selection can draw."""
         return int(2 ** self.selection(0, 1).noise.bits) if self.rounds else 0
 
+    @property
+    def most_candidates(self) -> int:
+        """A bound on the number of splits on offer in any round."""
+        return max_candidates(self.agreement.domains, self.rounds)
+
     def class_counts(self) -> Measure:
         """The disclosure of the class counts that a score weighs classes by."""
         return Measure(
@@ -163,8 +168,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
     def disclosures(self) -> list[Disclosure]:
         """Disclosures of a run that uses all rounds; noise, candidate and cell numbers are upper bounds."""
         classes = [self.class_counts()] if self.epsilon_for_classes else []
-        candidates = max_candidates(self.agreement)
-        selections = [self.selection(number, candidates) for number in range(self.rounds)]
+        selections = [self.selection(number, self.most_candidates) for number in range(self.rounds)]
         n_cells = self.max_leaves * len(self.agreement.required_class.values)
         return [*classes, *selections, self.leaf_counts(self.rounds, n_cells)]
 

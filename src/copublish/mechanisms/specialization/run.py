@@ -12,7 +12,7 @@ from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.computer import Computer, ProgramComputer, computer_as
 from copublish.kernel.secrets.gate import Gate
 from copublish.mechanisms.shared.post_processing import consistent_counts, consistent_counts_by_class
-from copublish.mechanisms.specialization.cut import Cut, max_candidates
+from copublish.mechanisms.specialization.cut import Cut
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.result import SpecializationResult
 from copublish.mechanisms.specialization.run_scores import CandidateScores, count
@@ -48,12 +48,10 @@ def run_specialization(
         # Opens every class's count plus noise, to all parties; covered by the budget for classes.
         noisy_class_counts = gate.reveal_measurement(class_counts, plan.class_counts())
         score = gain_score(plan.score, noisy_class_counts)
-    scores = CandidateScores(table, computing, -plan.largest_selection_noise - 1, score)
+    scores = CandidateScores(table, computing, -plan.largest_selection_noise - 1, plan.most_candidates, score)
     cut, rounds_done = Cut.top(table.agreement.domains), 0
     if plan.rounds:
-        gate.draw_selection_noise(
-            plan.selection(0, 1, score.score_range), max_candidates(table.agreement), times=plan.rounds
-        )
+        gate.draw_selection_noise(plan.selection(0, 1, score.score_range), plan.most_candidates, times=plan.rounds)
     while rounds_done < plan.rounds and (candidates := cut.candidates(plan.max_leaves)):
         progress("specialization", rounds_done, plan.rounds)
         secret_scores = scores.of(candidates)

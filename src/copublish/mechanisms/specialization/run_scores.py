@@ -21,7 +21,7 @@ from copublish.kernel.programs.packing import add, bits_within, in_agreed_order
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.computer import ProgramComputer
 from copublish.kernel.secrets.secret import Secret
-from copublish.mechanisms.specialization.cut import Candidates, max_candidates
+from copublish.mechanisms.specialization.cut import Candidates
 from copublish.mechanisms.specialization.score import MAX, Score
 from copublish.mechanisms.specialization.score_programs import range_counts
 from copublish.types import IntArray
@@ -37,12 +37,14 @@ class CandidateScores:
     Attributes:
         never_wins: A score so low that no noise lifts it to 0, for places without a candidate. No candidate scores
             below 0: gains are sums of convex functions that vanish at 0.
+        length: The number of scores in a round, those included.
         score: What makes a split good.
     """
 
     table: JointTable
     computer: ProgramComputer
     never_wins: int
+    length: int
     score: Score = MAX
     _own_tables: dict[str, IntArray] = field(default_factory=dict, repr=False)
     _secret_tables: dict[str, Secret] = field(default_factory=dict)
@@ -61,9 +63,9 @@ class CandidateScores:
                 )
 
     def of(self, candidates: Sequence[Candidates]) -> Secret:
-        """The secret score of each split of each candidate, shape (max_candidates,)."""
-        own = np.zeros(self._length, dtype=np.int64)
-        added = np.zeros((self._length, self._most_children, self.table.agreement.class_domain.size), dtype=np.int64)
+        """The secret score of each split of each candidate, shape (length,)."""
+        own = np.zeros(self.length, dtype=np.int64)
+        added = np.zeros((self.length, self._most_children, self.table.agreement.class_domain.size), dtype=np.int64)
         joint: list[Secret] = []
         place = 0
         for group in candidates:
@@ -87,10 +89,6 @@ class CandidateScores:
 
     def _secret_scores(self, secret_child_counts: Secret) -> Secret:
         return self.computer.compute(self.score.program, secret_child_counts, **self.score.public)
-
-    @cached_property
-    def _length(self) -> int:
-        return max_candidates(self.table.agreement)
 
     @cached_property
     def _score_bits(self) -> int:
@@ -122,7 +120,7 @@ class CandidateScores:
 
     def _joint_child_counts(self, group: Candidates, places: slice) -> Secret:
         """The children's counts at their places in a tensor for all candidates."""
-        starts = np.zeros((self._length, self._most_children), dtype=np.int64)
+        starts = np.zeros((self.length, self._most_children), dtype=np.int64)
         stops = np.zeros_like(starts)
         starts[places], stops[places] = self._child_ranges(group)
         table = self._secret_tables[group.attribute]

@@ -11,6 +11,7 @@ from pydantic import Field
 from copublish.agreement.model import Agreement
 from copublish.agreement.section import Number, Whole
 from copublish.agreement.settings import MechanismSettings
+from copublish.mechanisms.specialization.cut import max_candidates
 
 MAX_CELLS = 2**22
 """Cells of a release: more would not fit into memory."""
@@ -30,10 +31,11 @@ class SpecializationSettings(MechanismSettings):
 
     counts_alone: ClassVar[bool] = True
     needs_class: ClassVar[bool] = True
+    splits_step_by_step: ClassVar[bool] = True
 
     def broken_rules(self, agreement: Agreement) -> Iterator[str]:
         """Yield a sentence if gains of too many splits would have to be compared."""
-        candidates = sum(domain.max_splits for domain in agreement.domains.values())
+        candidates = max_candidates(agreement.domains, self.specializations)
         if self.score != "max" and candidates > MAX_GAIN_CANDIDATES:
             yield (
                 f"mechanism.score: '{self.score}' compares at most {MAX_GAIN_CANDIDATES:,} splits, and these "

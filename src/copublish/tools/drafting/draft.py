@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from copublish.agreement.columns import USUAL_CELLS
+from copublish.agreement.attributes import USUAL_CELLS
 from copublish.agreement.domain import format_number
 from copublish.agreement.placeholders import FILL_IN, places_to_fill_in
 from copublish.agreement.round_grid import FEWEST_STEPS, STEPS_OF_FRACTIONS, round_split_points

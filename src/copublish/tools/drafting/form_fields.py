@@ -245,15 +245,13 @@ class FieldsRead:
         if row.kind == "numerical":
             bounds = [_number(text) if text else FILL_IN for text in (row.lower, row.upper)]
             found["bounds"] = bounds if row.lower or row.upper else FILL_IN
-            if "grid" not in more:
+            if "grid" not in more and row.cells:  # else the mechanism's own grid
                 found["grid"] = self._grid(row)
         if row.missing:
             found["missing"] = _number(row.missing) if row.kind == "numerical" else row.missing
         return found | _holders(row.held_by) | more
 
     def _grid(self, row: ColumnFields) -> Any:
-        if not row.cells:
-            return FILL_IN
         if row.grid == "edges":
             return {"edges": [_number(text) for text in _items(row.cells)]}
         return {row.grid: _number(row.cells)}

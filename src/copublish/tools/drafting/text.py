@@ -96,10 +96,10 @@ MEANINGS = {
     "class.held_by": "the party that has the class; without this line all have it",
     "privacy.epsilon": "smaller protects more; 0.1 to 2 is usual",
     "privacy.neighbors": "protects a person's presence; \"replace\" protects a person's values",
-    "kind": '"categorical" (then values = [...]) or "numerical" (then bounds = [...] and grid = { ... })',
+    "kind": '"categorical" (then values = [...]) or "numerical" (then bounds = [...])',
     "values": "from the code book, as files write them, or a taxonomy; any other value becomes 'other'",
     "bounds": "[lowest, highest], from its definition; a number outside becomes the nearer one",
-    "grid": "where it may be split: cells at round numbers, or step, edges or count of equal cells",
+    "grid": "where it may be split: cells at round numbers, or step, edges or count of equal cells; or leave it out",
     "missing": "what a missing value becomes: a category, or a value of the column",
     "held_by": "who has this column",
 }
