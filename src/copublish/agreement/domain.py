@@ -1,9 +1,7 @@
-"""Taxonomy trees of categorical attributes, as people write them.
+"""Public domains of attributes: taxonomy trees of categories, grids of numbers, and how a set of values splits.
 
 A tree is a nested mapping `{"ANY": {"Worker": {"Cook": {}, "Clerk": {}}, "Doctor": {}}}`: one root, and an
 empty mapping marks a value as the data write it.
-
-Public domains: what values an attribute may take, as small integer codes, and how a set of values splits.
 
 Codes are numbered so that every value a taxonomy or a grid can generalize to is a run of consecutive codes,
 a `CodeRange`. Counting a generalized value is then one difference of prefix sums, for categories and numbers alike.

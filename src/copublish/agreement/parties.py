@@ -1,10 +1,8 @@
-"""How the parties of an agreement find each other: who can be dialed, who dials out alone, and where two of those meet.
+"""The parties of an agreement: how they find and recognize each other on the network.
 
 A party that can be dialed has a host. One behind a firewall that lets no connection in has none, and says
 `reach = "dial-out"`: it opens no port, dials the others, and leaves connections open there for them to call it on. Two
 such parties meet at a relay, which passes bytes that it cannot read.
-
-The parties of an agreement, and how they find and recognize each other on the network.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What every part of an agreement is: a model that cannot be changed and knows all of its keys.
+"""Base of every part of an agreement, a model that cannot be changed and knows its keys, and types of its numbers.
 
-Numbers as an agreement writes them: exact decimals, never true or false, never longer than a schema needs.
+Numbers are exact decimals, never true or false, and never longer than a schema needs.
 """
 
 from __future__ import annotations

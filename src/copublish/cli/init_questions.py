@@ -1,6 +1,6 @@
-"""Questions at a terminal: an answer is checked while it is typed, and asked for again until it can be used.
+"""Questions that `copublish init` asks at a terminal: the essentials, and what no dictionary says about a column.
 
-What `copublish init` asks at a terminal: the essentials, and about every column what no dictionary says.
+An answer is checked while it is typed, and asked for again until it can be used.
 """
 
 from __future__ import annotations

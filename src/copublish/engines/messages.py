@@ -1,8 +1,6 @@
-"""Messages between any number of parties, for what needs no secure engine: public values, shares and masked sums.
+"""Base of engines that run nothing at this party: everything goes to the others through a messenger.
 
-Telling every party a public value by messages. Never pickled: whoever reads a pickle runs it.
-
-What engines have in common that run nothing at this party and talk to the others through a messenger alone.
+Public values, shares and masked sums are sent. Nothing is pickled, since reading a pickle runs it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Ctrl-C is for the process that a person started, and not for its children, which the terminal also tells.
+"""Ctrl-C and core dumps: children do not hear Ctrl-C, and no process leaves a file with what it held in memory.
 
 A child that hears it while it loads libraries shows a traceback before any code of ours runs. So children begin deaf,
 and whoever started them ends them.
-
-Core dumps: files with everything that a process held in memory, identifiers included. A party leaves none.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Why parties do not meet, step by step from the name to the clock, and what to ask a network team for.
+"""Diagnosis of why parties do not meet, step by step from the name to the clock, with what to ask a network team.
 
-Looks from one party: what it finds about its own machine, about each other party, and about the way in between.
+Each finding is about this machine, about another party or about the way in between.
 """
 
 from __future__ import annotations

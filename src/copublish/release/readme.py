@@ -1,6 +1,6 @@
-"""Small pieces of HTML for notebooks. Everything that goes in is escaped.
+"""The plain-language README that lies in every release folder, and tables in HTML for notebooks.
 
-The plain-language README that lies in every release folder.
+Everything that goes into HTML is escaped.
 """
 
 from __future__ import annotations

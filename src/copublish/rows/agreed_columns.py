@@ -1,8 +1,6 @@
-"""Names and types of a source's columns, and single values that its owner may want to make public.
+"""Columns of a source beside those that were agreed: names and types are compared, and no value is looked at.
 
-For drafting an agreement. A type is a hint about what a column is; values are read where the owner asks for them alone.
-
-Are the columns of a source those that were agreed? Names are compared, and no value is looked at.
+For drafting an agreement its owner may ask for single values; a type is a hint about what a column is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Why values are not in an agreed list, where that is a matter of spelling: truth values, and upper and lower case.
+"""Changes that the rules of an agreement make to one party's rows: for their owner only.
 
-Shown to the owner of the rows alone. What is named is how a source writes such values, not what anybody's value is.
-
-What was not as agreed in one party's rows, and what was done about it: for their owner's eyes alone.
+Hints name spelling where it is the reason, such as truth values or upper and lower case. They name how a source writes
+such values, not what anybody's value is.
 """
 
 from __future__ import annotations

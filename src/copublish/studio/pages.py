@@ -1,6 +1,6 @@
-"""Pages from templates. Everything that goes into one is escaped; a test bans what would lift that.
+"""Pages from templates, and the link that time and traffic are predicted for.
 
-The link that time and traffic are predicted for: measured, typed, or a usual one.
+Everything that goes into a page is escaped; a test bans what would lift that.
 """
 
 from __future__ import annotations

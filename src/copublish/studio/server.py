@@ -1,7 +1,4 @@
-"""The server's pages as one application.
-
-The server: a free port of loopback, an address that is used once, and the browser.
-"""
+"""The server of the page: a free port of loopback, an address that is used once, and all pages as one application."""
 
 from __future__ import annotations
 

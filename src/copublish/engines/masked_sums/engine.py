@@ -1,9 +1,9 @@
-"""Masks that cancel: what one owner adds to its numbers, another one subtracts from its own.
+"""Sums without a secure engine: owners mask their numbers and send them to one party, which adds them up.
+
+Every owner adds its share of the noise first. Masks cancel in the sum: what one owner adds, another one subtracts.
 
 Every pair of owners has a key that nobody else knows, so numbers under masks look random to whoever lacks the keys; the
 sum over all owners does not hold any mask. Arithmetic is modulo 2^64.
-
-Sums without a secure engine: every owner adds its share of the noise, masks its numbers and sends them to one party.
 
 For owners of whole rows who cannot run the secure engine. Nothing is computed on secrets: a `Secret` is each owner's
 own part of a sum, and sums are all that can be opened. The aggregator, which may be an owner, adds up numbers that look

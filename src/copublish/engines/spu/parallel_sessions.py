@@ -1,6 +1,4 @@
-"""How a party runs the shards of an agreement: how many of its engine processes count at the same time.
-
-Counting the shards of a table in several sessions of the secure engine at the same time.
+"""Counting the shards of a table in several sessions of the secure engine at the same time.
 
 A session is a pair of workers, one at each party, with a link of their own. The main session counts, too; each further
 one is a lane. Shards go to sessions in turn, first to last, so that two parties which know how many sessions there are

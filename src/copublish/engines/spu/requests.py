@@ -1,10 +1,7 @@
-"""What the secure engine tells those who measure it: every request to its worker, how long it took and what it sent.
+"""Requests of a party to its SPU worker: steps of a computation, and what a compiled program may consist of.
 
-Programs on zeros that make SPU set up what a run will use: sources of oblivious transfers, and keys for products.
-
-What a compiled program may consist of: integer operations that are exact, and just the opening it was asked for.
-
-What a party asks its SPU worker for: steps of a computation and requests, as they go through the pipe.
+Programs on zeros make SPU set up what a run will use: sources of oblivious transfers, and keys for products. A recorder
+can measure every request: how long it took, and what it sent.
 """
 
 from __future__ import annotations

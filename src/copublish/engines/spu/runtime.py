@@ -1,7 +1,4 @@
-"""What the worker process does about itself before SPU is loaded: where it writes, what is counted, when it ends.
-
-Loading SPU, meeting the other nodes, and the settings under which programs run exactly.
-"""
+"""The SPU runtime of a worker: limits of its process, meeting the other nodes, and settings for exact programs."""
 
 from __future__ import annotations
 

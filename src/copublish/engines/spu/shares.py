@@ -1,8 +1,7 @@
-"""Shares of a secret as SPU holds them, to and from words of 64 bits.
+"""Secrets of the secure engine as expressions, computed in one program when something built on them is opened.
 
-Secrets of the secure engine as expressions, computed in one program when something built on them is opened.
-
-A runtime of SPU with a link and a thread of its own, so that what two of them do need not wait for each other.
+Their shares are read and written as words of 64 bits. Runtimes of SPU have a link and a thread of their own, so that
+two of them need not wait for each other.
 """
 
 from __future__ import annotations

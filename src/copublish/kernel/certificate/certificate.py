@@ -1,6 +1,6 @@
-"""What a certificate says about an audit of its agreement: numbers from made-up tables, nothing of anybody's data.
+"""The certificate: what a release guarantees, to whom, and under which assumptions.
 
-The certificate: what a release guarantees, to whom, and under which assumptions.
+It may hold the numbers of an audit of its agreement, which are from made-up tables.
 
 Under `deployment`, fields are named after the Differential Privacy Deployments Registry where it has them.
 """

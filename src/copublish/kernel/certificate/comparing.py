@@ -1,7 +1,4 @@
-"""What comparing people tells whom, in words for descriptions and certificates: it depends on who compares, and how.
-
-What is different about a release by masked sums, in words for descriptions and certificates.
-"""
+"""Sentences of descriptions and certificates about comparing people, by who compares and how, and about masked sums."""
 
 from __future__ import annotations
 

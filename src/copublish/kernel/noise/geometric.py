@@ -1,10 +1,8 @@
-"""Fair coins: the only source of randomness of a release.
+"""Fair coins, the only source of randomness of a release, and geometric noise as biased bits drawn from them.
 
 Every party contributes its own words, and the engine XORs them, so the result is uniform and unknown to
 everyone as long as one party is honest. There is no seed option anywhere in the package: a real run takes its
 words from the operating system. Tests pass their own implementation of `Coins`.
-
-The one-sided geometric law as independent biased bits, and how far the sampled law is from the exact one.
 
 For 0 < p < 1 let bit i be 1 with probability q_i = p^(2^i) / (1 + p^(2^i)), independently for i < K. Then
 G = sum of 2^i b_i has Pr[G = g] = p^g (1 - p) / (1 - p^(2^K)) on 0 .. 2^K - 1, because the product of the

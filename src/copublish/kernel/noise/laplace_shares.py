@@ -1,9 +1,7 @@
-"""Events with exactly given probabilities, from one party's own fair coins: for noise that an owner draws alone.
+"""One owner's share of discrete Laplace noise, drawn exactly from its own fair coins.
 
 Integers and fractions only, many draws at a time. A draw compares as many coins as it takes, which nearly always is
 one word, so no probability is ever rounded.
-
-One owner's share of the noise of a measurement, exactly, on integers alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A value that no party sees.
-
-A secret table of counts, and how it lies in memory.
-"""
+"""A value that no party sees, and secret tables of counts with their layout in memory."""
 
 from __future__ import annotations
 

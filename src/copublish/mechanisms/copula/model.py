@@ -1,6 +1,6 @@
-"""Normal scores: from an attribute's released counts to one whole number for each of its cells.
+"""The Gaussian copula that fits released marginals and sums of products, with a normal score for every cell.
 
-The Gaussian copula that fits released marginals and released sums of products. Works on released values only.
+Works on released values only.
 
 Floating point is confined to addition, multiplication, division and square roots of single numbers, which every
 machine rounds alike: the parties compare what comes out of it byte by byte.

@@ -1,11 +1,9 @@
-"""Synthetic records from the tables of a model. Released values only.
+"""Synthetic records from the tables of a model, and everything that a run releases. Released values only.
 
 Records are drawn clique by clique: given the columns that are known already, the others by the clique's whole-numbered
 table. Within every combination of known values each cell gets its expected number of records, rounded up or down at
 random, and the records are shuffled: that adds less chance than drawing one by one. Words come from SHAKE-256 under a
 key that is a hash of what was opened, and all arithmetic is on integers, so all parties draw the same records.
-
-What a run releases. Released values only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The measured tables with their error bars. Released values only.
+"""The measured tables with their error bars, as they are published. Released values only.
 
-The measured tables as they are published: all in one, and each as a file of its own. Released values only.
+All are in one table, and each is in a file of its own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""One number read from a release, with its interval, and how people are told it.
-
-What can be read from a release: every mechanism that states its noise answers these questions.
-"""
+"""Questions to a release, answered by every mechanism that states its noise, and estimates with their intervals."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""An order for published records that tells nothing about the order in which their owners list them.
-
-Chance for records that are drawn from released values: a hash of those values, so that all parties draw alike.
-
-Which party publishes which column, where records are published one by one.
-
-From noisy counts to counts that can be records. Works on released values only, in exact integers.
-"""
+"""Released values made into published records: a random order, shared chance, owners of columns, exact counts."""
 
 from __future__ import annotations
 

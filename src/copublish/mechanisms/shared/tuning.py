@@ -1,7 +1,4 @@
-"""What a secure run has to do, from public shapes: the same that fix the engine's messages.
-
-Settings of a mechanism that a plan tries out on data that are not private, and which of them to take.
-"""
+"""Settings of a mechanism that a plan tries out on public data, and the work of a secure run from public shapes."""
 
 from __future__ import annotations
 

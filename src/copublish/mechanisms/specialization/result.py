@@ -1,7 +1,4 @@
-"""The leaf counts with their error bars. Released values only.
-
-What a run of specialization releases. Released values only.
-"""
+"""Everything that a run of specialization releases, with the leaf counts and their error bars. Released values only."""
 
 from __future__ import annotations
 

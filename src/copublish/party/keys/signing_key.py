@@ -1,7 +1,4 @@
-"""Who signs for a party: an identity whose key is in a file, or one whose key never leaves a token.
-
-Which key signs for a party on this machine, and what opens it.
-"""
+"""Signing keys: an identity whose key is in a file, or one whose key never leaves a token; how one is opened."""
 
 from __future__ import annotations
 

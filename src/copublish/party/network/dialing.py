@@ -1,6 +1,6 @@
-"""Sockets at this party's own end: the one port that listens to others, and the way to our engine's worker.
+"""Reaching another party where the agreement says it is, and only if it is who the agreement says.
 
-Reaching another party: where the agreement says it is, and only if it is who the agreement says.
+Sockets at this party's own end are here, too: the one port that listens, and the way to the engine's worker.
 """
 
 from __future__ import annotations

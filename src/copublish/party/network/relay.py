@@ -1,6 +1,6 @@
-"""Passing bytes between two connections at a relay, until either ends, both are silent, or their time is up.
+"""A relay: joins two outgoing connections of parties that cannot be dialed, and passes bytes that it cannot read.
 
-A relay: joins two outgoing connections of parties that cannot be dialed, and passes bytes that it cannot read.
+It passes them until either end closes, both are silent, or their time is up.
 
 It has no data and no keys of anybody, and knows no agreement: a place is a number that two parties know
 (`relay_talk.py`). What it sees is what any network sees: from which addresses, when and how much. Everything about it

@@ -1,6 +1,6 @@
-"""Settings of sockets, and signs of life: how a dead link is noticed, and an idle one is kept by what is in between.
+"""Settings of sockets between parties, heartbeats, and limits on the number of connections.
 
-Room for those who have connected: not too many, and not too many of one address or of one party.
+Heartbeats notice a dead link and keep an idle one open. Limits hold in all, for one address and for one party.
 """
 
 from __future__ import annotations

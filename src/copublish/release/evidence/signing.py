@@ -1,6 +1,4 @@
-"""Certificates by which parties know each other, on the network and under what they sign.
-
-Signatures under statements: one spelling of what is signed, one spelling of a signature, and nothing else.
+"""Certificates of parties, and signatures under statements: one spelling of each, and nothing else.
 
 A signature has the same length every time, whatever it signs, and so has every message that carries one.
 """

@@ -1,8 +1,6 @@
-"""Numbers that every report has, from the certificate alone.
+"""Every column of a report at a glance: a small picture, mean and median with error bars. Released values only.
 
-Figures of the report, drawn as inline SVG. Text goes in through ElementTree, which escapes it.
-
-Every column at a glance: a small picture, mean and median with error bars. Released values only.
+Pictures are inline SVG; text goes in through ElementTree, which escapes it.
 """
 
 from __future__ import annotations

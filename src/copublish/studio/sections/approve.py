@@ -1,6 +1,6 @@
-"""Evidence in the section Approve: an audit as a job, what it found, and putting it beside the agreement.
+"""The section Approve: decide, knowing what is opened, to whom, and what it costs.
 
-The section Approve: decide, knowing what is opened, to whom, and what it costs.
+An audit runs as a job, and its result can be put beside the agreement as evidence.
 """
 
 from __future__ import annotations

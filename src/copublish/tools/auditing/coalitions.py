@@ -1,11 +1,9 @@
-"""Auditing a function from a table to outputs of which no law is stated: an algorithm of a paper, or anybody's program.
+"""Audits without a stated law: of what colluding owners know of masked sums, and of any function of a table.
 
 Frequencies of outputs are learned in the first half of the runs and tested on the second, as other statistics are.
 
-What owners who collude know of masked sums: their own shares of the noise.
-
-They take their shares off what is opened. What is left has to be the noise of all others, which is the full one if no
-more of them collude than was agreed.
+Owners who collude take their own shares of the noise off what is opened. What is left has to be the noise of all
+others, which is the full one if no more of them collude than was agreed.
 """
 
 from __future__ import annotations

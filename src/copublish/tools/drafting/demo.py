@@ -1,6 +1,6 @@
-"""A complete agreement with comments, the one that `copublish demo` runs.
+"""The agreement and the made-up data of `copublish demo`: a bank and a lender know the same people.
 
-Made-up data of a bank and a lender about the same people. No real person is behind any row.
+No real person is behind any row.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Drafts side by side: what they say differently, and what they say together.
-
-What changed between two drafts, in words: for whoever approved of the first one.
-"""
+"""Differences between two drafts in words, and drafts side by side as they are merged."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Where a drafted number may be split, until people agree on something better.
-
-A draft of an agreement: what is known, and open questions where nothing is.
-"""
+"""A draft of an agreement: what is known, open questions where nothing is, and split points to begin with."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What keeps a draft from being an agreement: the sentences of `check`, each with the place that it is about.
+"""The fields of a draft as a person fills them in, and what keeps it from being an agreement.
 
-The fields of a draft, as a person fills them in.
+The sentences are those of `check`, each with the place that it is about.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Values of a category as indented text: a line for each, below what it belongs to. Everybody can edit that.
+"""Drafts as TOML for people: every key with what it means, and every open question marked.
 
-Drafts as TOML for people: every key with what it means, and every open question marked.
+Values of a category are indented text that everybody can edit: a line for each, below what it belongs to.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""How far the marginals of a release are from those of data: total variation over all sets of columns of one size.
+"""Distances between a release and data: of marginals, of statistics of numbers, and of whole columns of numbers.
 
-What people ask of numbers first: means, medians, quantiles, standard deviations, correlations, and their errors.
-
-Distances between numerical columns: Wasserstein, rank correlations, and what generalizing a record costs.
+Marginals of all sets of columns of one size are compared by total variation, numbers by means, quantiles and
+correlations, by Wasserstein distance, rank correlation and what generalizing a record costs.
 """
 
 from __future__ import annotations

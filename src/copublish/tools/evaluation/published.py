@@ -1,7 +1,4 @@
-"""Whether published error bars keep what they say: how many of them hold the true count.
-
-What is scored, whatever mechanism published it: what classifiers train on, and the records in plain values.
-"""
+"""Published data as they are scored, whatever mechanism published them, and whether error bars hold the truth."""
 
 from __future__ import annotations
 

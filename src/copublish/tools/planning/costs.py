@@ -1,13 +1,12 @@
-"""How fast a core of this machine is: what it takes for a fixed loop of Python, which stands for all that is computed.
-
-It is no more than a guess: other versions of Python take longer or shorter, and no two programs gain alike from a newer
-processor. Without it predictions are off by as much as machines differ, which is twice and more.
-
-Processor time, traffic, memory and waiting of a secure run, predicted from public shapes that fix its messages.
+"""Processor time, traffic, memory and waiting of a secure run, predicted from public shapes that fix its messages.
 
 The model is linear in the quantities of `Work`. `benchmarks/cost_model.py` measures runs of different shapes, fits what
 one unit of each costs, and writes that into `coefficients.json` beside this file, with date and machine. Plans, links
 and `docs/scale.md` have their numbers from there; what is said of rows that are counted where they lie is here.
+
+`how_much_slower` compares a core of this machine by a fixed loop of Python. It is no more than a guess: other versions
+of Python take longer or shorter, and no two programs gain alike from a newer processor. Without it predictions are off
+by as much as machines differ, which is twice and more.
 """
 
 from __future__ import annotations

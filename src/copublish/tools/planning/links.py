@@ -1,6 +1,4 @@
-"""What a secure run would take over a link that was measured, by the cost model and by how often parties wait.
-
-Links that `copublish doctor` has measured, kept for predictions of time and traffic.
+"""Links that `copublish doctor` has measured, and a secure run's time and traffic over one, by the cost model.
 
 They are known by the parties at both ends and where they are: an agreement that changes otherwise keeps its links.
 """

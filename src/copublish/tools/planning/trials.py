@@ -1,8 +1,6 @@
-"""The same agreement with another mechanism, so that they can be tried on the same data.
+"""Releases tried out on data that are not private: which setting to take, and which mechanism predicts best.
 
-Which setting to take, which mechanism predicts best by area under the ROC curve, and when that cannot be told.
-
-Releases tried out on data that are not private, and how good they are.
+Mechanisms are ranked by area under the ROC curve, and it is said when that cannot be told.
 """
 
 from __future__ import annotations
