@@ -239,10 +239,15 @@ def _difference(first: Ending, second: Ending, view: str) -> str | None:
     if first.heard[view] != second.heard[view]:
         topics = [a[0] for a, b in zip(first.heard[view], second.heard[view], strict=False) if a != b]
         return f"what it is told: {topics[0]}" if topics else "how much it is told"
-    shapes = [[np.shape(value) for value in ending.opened] for ending in (first, second)]
+    shapes = [[_shape(value) for value in ending.opened] for ending in (first, second)]
     if shapes[0] != shapes[1]:
         return "what is opened"
     return "what is published" if first.files != second.files else None
+
+
+def _shape(opened: object) -> tuple[Any, ...]:
+    """The shape of an opened value; owners of whole rows tell columns of different lengths."""
+    return tuple(map(_shape, opened)) if isinstance(opened, list | tuple) else np.shape(cast(Any, opened))
 
 
 def _right_guesses(agreement: Agreement, pair: Pair, view: str) -> int:
