@@ -94,6 +94,8 @@ def reproduce(
 
 
 def _outcome(exhibit: Exhibit, data: Path, runs: int | None, progress: Tell, choice: SeriesChoice) -> Outcome:
+    if exhibit.from_stored is not None:
+        return exhibit.from_stored(data, choice.stored)
     if choice.is_everything or exhibit.run_some is None:
         return exhibit.run(data, runs or exhibit.runs, progress)
     return exhibit.run_some(data, runs or exhibit.runs, progress, choice)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from copublish.errors import CopublishError
 from copublish_reproduction.copula_beside import NAME as COPULA
 from copublish_reproduction.copula_beside import TITLE as COPULA_TITLE
 from copublish_reproduction.copula_beside import beside_markdown, beside_records, beside_tables, run_beside
@@ -39,6 +41,7 @@ from copublish_reproduction.idp_ir_readings import (
 from copublish_reproduction.labeled_table import LABELED_FILES
 from copublish_reproduction.microdata_sets import MICRODATA_FILES
 from copublish_reproduction.plots import plot
+from copublish_reproduction.printed_numbers import HEADER, printed_numbers, rows_of
 from copublish_reproduction.readings import (
     Reading,
     daka_conclusions,
@@ -49,7 +52,8 @@ from copublish_reproduction.readings import (
     scan_diffp_c45,
 )
 from copublish_reproduction.series_choice import SeriesChoice
-from copublish_reproduction.table_text import csv_text
+from copublish_reproduction.stored_claims import arbdistdp_claims, distdiffgen_claims
+from copublish_reproduction.table_text import csv_text, markdown_table
 from copublish_reproduction.tables import as_records, markdown, panel_table
 from copublish_reproduction.vhdp_claims import vhdp_claims
 from copublish_reproduction.vhdp_figures import VhdpFigure, run_vhdp_figure, score_records, vhdp_figures
@@ -94,6 +98,7 @@ class Exhibit:
         run: Regenerates it from a folder, in so many runs.
         runs: How often, unless said otherwise.
         run_some: Regenerates single series of a figure; none where there are no series to choose.
+        from_stored: Makes it from data and a folder with the tables of other exhibits, in the place of `run`.
     """
 
     name: str
@@ -102,6 +107,7 @@ class Exhibit:
     run: Callable[[Path, int, Tell], Outcome]
     runs: int = RUNS
     run_some: Callable[[Path, int, Tell, SeriesChoice], Outcome] | None = None
+    from_stored: Callable[[Path, Path], Outcome] | None = None
 
 
 def exhibits(scores: Sequence[str]) -> dict[str, Exhibit]:
@@ -117,6 +123,7 @@ def exhibits(scores: Sequence[str]) -> dict[str, Exhibit]:
         *(_vhdp_figure(figure) for figure in vhdp_figures().values()),
         _findings("vhdp-findings", LABELED_FILES.values(), _without_runs(compute_vhdp_findings)),
         *_scans(),
+        *_stored(),
         *_costs(),
     ]
     return {exhibit.name: exhibit for exhibit in every}
@@ -223,6 +230,34 @@ def _scans() -> Iterable[Exhibit]:
 def _scanned(readings: Sequence[Reading], corner: str, conclude: Callable[[Sequence[Reading]], list[str]]) -> Outcome:
     records = [dict(vars(reading)) for reading in readings]
     return _drawn(records, {}, reading_markdown(readings, corner, conclude), reading_tables(readings, corner))
+
+
+def _stored() -> Iterable[Exhibit]:
+    for name, title, claims in (
+        ("distdiffgen-claims", "what DistDiffGen's text says of its figures, beside their tables", distdiffgen_claims),
+        ("arbdistdp-claims", "what ArbDistDP's text says of its figures, beside their tables", arbdistdp_claims),
+    ):
+        yield Exhibit(name, title, (), _refused, from_stored=partial(_claimed, title, claims))
+    files = joined([*FILES.values(), *MICRODATA_FILES.values(), *LABELED_FILES.values()])
+    title = "every number that the five papers print, beside ours"
+    yield Exhibit("printed-numbers", title, files, _refused, from_stored=partial(_printed, title))
+
+
+def _refused(data: Path, runs: int, progress: Tell) -> Outcome:
+    raise CopublishError("This is made from the tables of other exhibits; --out has to name their folder.")
+
+
+def _claimed(title: str, claims: Callable[[Path], list[tuple[str, str]]], data: Path, stored: Path) -> Outcome:
+    rows = [list(claim) for claim in claims(stored)]
+    records: list[dict[str, object]] = [dict(zip(CLAIMS, row, strict=True)) for row in rows]
+    return _drawn(records, {}, "\n".join(markdown_table(CLAIMS, rows)), [(title, CLAIMS, rows)])
+
+
+def _printed(title: str, data: Path, stored: Path) -> Outcome:
+    numbers = printed_numbers(data, stored)
+    rows = rows_of(numbers)
+    records = [dict(vars(number)) for number in numbers]
+    return _drawn(records, {}, "\n".join(markdown_table(HEADER, rows)), [(title, HEADER, rows)])
 
 
 def _costs() -> Iterable[Exhibit]:

@@ -128,7 +128,7 @@ def test_markers_that_are_missing_twice_there_or_on_two_pages_are_named(tmp_path
 
 def test_every_exhibit_has_its_place_on_one_of_the_results_pages():
     pages = {page_of(PAGES, name).stem for name in exhibits(SCORES)}
-    assert pages == {"arbdistdp", "costs", "distdiffgen", "hpdp", "idp-ir", "vhdp"}
+    assert pages == {"arbdistdp", "costs", "distdiffgen", "hpdp", "idp-ir", "printed-numbers", "vhdp"}
     markers = re.findall(r"<!-- begin (\S+) -->", "".join(page.read_text() for page in PAGES.glob("*.md")))
     assert sorted(markers) == sorted(exhibits(SCORES))
 
