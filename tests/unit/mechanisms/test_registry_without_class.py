@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 import copublish as cp
 from copublish.mechanisms.registry import mechanisms, plan_of
+from copublish.mechanisms.vhdp.snippets import snippets as vhdp_snippets
 from copublish.release.report.page import report_page
 from copublish.tools.evaluation.scorecard import evaluate
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
@@ -89,7 +92,13 @@ def test_without_a_class_nothing_is_predicted_unless_a_column_is_named(name):
     assert "nothing predicted" in repr(scored) and "has no class" in scored._repr_html_()
     with pytest.raises(cp.CopublishError, match="Nothing was predicted, so there are no areas to draw"):
         scored.plot()
+    page = report_page(release, scored)
+    assert "The release has no class, so nothing was predicted." in page and "Figure of accuracy" not in page
     named = evaluate(release, table, raw=table, target="region", classifiers=["decision-tree"]).to_dict()
+    assert "Figure of accuracy" in report_page(release, named)
+    for changed in ({**named, "classification": []}, {**scored.to_dict(), "target": "region"}):
+        with pytest.raises(cp.CopublishError, match="look at 'classification'"):
+            report_page(release, changed)
     (row,) = named["classification"]
     assert named["target"] == "region" and row["release"]["area"] is not None
     assert (row["baseline"] is None) == (name == "idp-ir")  # which has no epsilon that a baseline could spend
@@ -128,6 +137,25 @@ def test_eleven_numbers_of_wine_at_three_owners_are_released_without_a_class(nam
     release = simulate_with(agreement, divided(agreement, table), seeded(agreement.party_names, 3))
     stored = check_stored(release, tmp_path / "release", list(agreement.attributes))
     assert len(stored.to_pandas().columns) == 11
+
+
+@pytest.mark.parametrize("missing", [3, "category"])
+def test_lines_of_python_for_a_release_of_numbers_tell_the_mean_that_the_release_tells(missing, tmp_path, monkeypatch):
+    content = owners_of_wine("vhdp", in_order=True).model_dump(by_alias=True, exclude_none=True)
+    content["attributes"]["fixed acidity"]["missing"] = missing
+    content["budget"] = {"allocation": "weights", "weights": dict.fromkeys(content["attributes"], 1)}
+    content["budget"]["weights"]["fixed acidity"] = 100  # so that noise leaves the mean within the bounds
+    agreement = cp.agreement_from_mapping(content)
+    table = made_up(agreement, 900)
+    table.loc[::9, "fixed acidity"] = np.nan
+    release = simulate_with(agreement, divided(agreement, table), seeded(agreement.party_names, 3))
+    release.write(tmp_path / "release")
+    monkeypatch.chdir(tmp_path / "release")
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        exec(vhdp_snippets(release).python, {})  # what people copy from the report
+    mean = float(told.getvalue().split()[1])
+    assert mean == pytest.approx(release.mean("fixed acidity").value, rel=1e-6)
 
 
 @pytest.mark.parametrize("setup", [owners_of_items, owners_of_numbers])

@@ -1,7 +1,8 @@
 """Counting records by cells whose columns several parties hold.
 
 Null rows, records without a listed class, are in no cell: whoever holds the class puts in nothing for them. A table
-that has no column of such a party counts them, as its owner does not know better.
+that has no column of such a party counts them, as its owner does not know better. Without a class no row is null and
+every record is in one cell of each table, so that a person moves a table by as much as with one.
 
 Leakage: none beyond who holds which cell, which is public between the parties. The result is secret and NOT safe
 to open: exact counts would show.

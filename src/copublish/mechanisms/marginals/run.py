@@ -1,5 +1,7 @@
 """Synthetic records from chosen noisy tables: first every column with the class, then what a model gets most wrong.
 
+Without a class every column is measured alone first. One person is in one cell of each first table either way.
+
 The first tables are measured and a model is fitted. In every round all candidate tables, which stay secret, are
 compared with the model; the noisy maximum is chosen, measured, and the model fitted again. If a table moved the model
 by less than its noise would, or if none was worth its noise, the rounds that follow have half of the noise.

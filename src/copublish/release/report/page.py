@@ -80,16 +80,16 @@ class AllMarginalScores:
 
 @typed(frozen=True, kw_only=True)
 class ReportedScores:
-    """What a report reads of scores."""
+    """What a report reads of scores; without a target nothing was predicted."""
 
     disclosure: str
     release_digest: str
     published: str
-    target: str
+    target: str | None
     target_is_interval: bool
     trained_on: str
     test_records: Annotated[int, Field(ge=1)]
-    classification: Annotated[list[ReportedClassifier], Field(min_length=1)]
+    classification: list[ReportedClassifier]
     marginals: AllMarginalScores
 
 
@@ -187,6 +187,10 @@ def _check_scores(scores: Mapping[str, Any], release: Release) -> None:
         raise EvaluationError(
             f"These scores are not as 'copublish evaluate' writes them: look at '{place}'. Were they changed?"
         ) from None
+    if bool(scores["classification"]) != (scores["target"] is not None):
+        raise EvaluationError(
+            "These scores are not as 'copublish evaluate' writes them: look at 'classification'. Were they changed?"
+        )
     for problem in unsafe_texts(scores):
         raise EvaluationError(f"These scores are not as 'copublish evaluate' writes them. {problem}.")
     if scores["release_digest"] != release.digest():
@@ -200,7 +204,7 @@ def _utility(scores: Mapping[str, Any] | None) -> dict[str, Any]:
     marginals = scores["marginals"]
     return {
         "scores": scores,
-        "utility": figures.utility_figure(scores["classification"]),
+        "utility": figures.utility_figure(scores["classification"]) if scores["classification"] else None,
         # Values that were generalized are compared as published; records have the values that are agreed.
         "marginals": marginals.get("published_values", marginals.get("agreed_values", {})),
     }
