@@ -32,7 +32,7 @@ from scipy.optimize import nnls
 import copublish as cp
 from copublish.engines.spu.products import records_of_products
 from copublish.mechanisms.shared.tuning import Work
-from copublish.mechanisms.specialization.costs import work_of
+from copublish.mechanisms.specialization.tuning import work_of
 from copublish.party.local.processes import simulate_in_processes
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.progress import no_progress

@@ -18,10 +18,9 @@ from typer.rich_utils import rich_format_error
 
 import copublish
 from copublish.cli.commands import COMMANDS, add_command, add_summary
-from copublish.cli.failures import INTERRUPTED, asks_for_json, tell_error, tell_failure
+from copublish.cli.failures import INTERRUPTED, SuggestingGroup, asks_for_json, tell_error, tell_failure
 from copublish.cli.plug_ins import add_plug_ins
 from copublish.cli.stopping import NOTHING_CHARGED, words_when_stopped
-from copublish.cli.suggestions import SuggestingGroup
 from copublish.cli.terminal import note
 from copublish.errors import CopublishError
 

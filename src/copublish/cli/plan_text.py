@@ -56,7 +56,7 @@ def _without_class(result: Mapping[str, Any]) -> list[str]:
 
 
 def _print_side_by_side(result: Mapping[str, Any], console: Console) -> None:
-    from copublish.tools.planning.curves import rows_at_agreed_epsilon
+    from copublish.tools.planning.release_plan import rows_at_agreed_epsilon
 
     rows, epsilon = rows_at_agreed_epsilon(result), result["agreed"]["epsilon"]
     share = result["largest_class"]["accuracy"]

@@ -13,9 +13,8 @@ import typer
 
 import copublish.cli as command_line
 from copublish.cli import check_command, main
-from copublish.cli.failures import WHAT_TO_DO, asks_for_json
+from copublish.cli.failures import OTHER_WORDS, WHAT_TO_DO, asks_for_json, suggested_commands
 from copublish.cli.stopping import telling_what_ledgers_have, words_when_stopped
-from copublish.cli.suggestions import OTHER_WORDS, suggested_commands
 from copublish.errors import StoppedError
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.ledger.ledger import Ledger, Limit

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from copublish.tools.evaluation.baseline import BASELINE
 from copublish.tools.evaluation.plots import FORMATS, STYLE, Plot
-from copublish.tools.planning.curves import RAW, curves_of, label_of, ticks_of
+from copublish.tools.planning.release_plan import RAW, curves_of, label_of, ticks_of
 
 __all__ = ["FORMATS", "Plot", "draw_plan", "plan_figure", "text_plot"]
 

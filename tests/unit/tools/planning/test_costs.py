@@ -26,8 +26,8 @@ from copublish.mechanisms.shared.generalization import (
     GeneralizedValue,
 )
 from copublish.mechanisms.shared.tuning import Work
-from copublish.mechanisms.specialization import costs as specialization_costs
-from copublish.mechanisms.specialization.costs import _own_halves, _spread_halves
+from copublish.mechanisms.specialization import tuning as specialization_costs
+from copublish.mechanisms.specialization.tuning import _own_halves, _spread_halves
 from copublish.tools.planning import costs
 from copublish.tools.planning.costs import (
     MIB,

@@ -27,8 +27,8 @@ from copublish.tools.evaluation.prediction import METRICS, Prediction, ScoreEsti
 from copublish.tools.evaluation.utility import DISTANCES, Summary, Utility
 from copublish.tools.planning import plots
 from copublish.tools.planning.advice import plan_release
-from copublish.tools.planning.curves import curves_of
 from copublish.tools.planning.plots import draw_plan, plan_figure, text_plot
+from copublish.tools.planning.release_plan import curves_of
 from copublish.tools.planning.tables import as_fragments, made_up_table, read_like
 from copublish.tools.planning.trials import (
     NOTHING_FROM_MADE_UP_DATA,

@@ -18,8 +18,8 @@ from copublish.tools.evaluation.baseline import BASELINE
 from copublish.tools.evaluation.scorecard import evaluate
 from copublish.tools.evaluation.scores import BASELINE_RUNS
 from copublish.tools.planning.advice import plan_release
-from copublish.tools.planning.curves import curves_of, label_of
 from copublish.tools.planning.plots import draw_plan, text_plot
+from copublish.tools.planning.release_plan import curves_of, label_of
 from copublish.tools.planning.tables import as_fragments, made_up_table
 from copublish.tools.planning.trials import TrialGround, planned_names, variants_of, with_mechanism
 from support import fragment_frames, repartition, small_mapping
