@@ -17,7 +17,7 @@ import copublish as cp
 from copublish.engines.ideal import IdealEngine, Room
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.mechanisms.registry import plan_of
-from copublish.party.evidence_exchange import Witness
+from copublish.party.evidence_exchange import SigningContext
 from copublish.party.keys.identity import Identity, new_identity
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.local.simulation import read_fragments
@@ -91,12 +91,12 @@ class Signers:
     def own_approvals(self, name: str, signer: Signer) -> tuple[Approval, ...]:
         return own_approvals(self.agreement, name, self.approvals_folder(name), signer.chain, today=today())
 
-    def witness(self, name: str) -> Witness:
-        return Witness(self.identities[name], self.own_approvals(name, self.identities[name]))
+    def witness(self, name: str) -> SigningContext:
+        return SigningContext(self.identities[name], self.own_approvals(name, self.identities[name]))
 
     def publish(
         self,
-        witnesses: Mapping[str, Witness] | None = None,
+        witnesses: Mapping[str, SigningContext] | None = None,
         *,
         around: Callable[[IdealEngine], IdealEngine] = lambda engine: engine,
         ledgers: Mapping[str, Ledger] | None = None,

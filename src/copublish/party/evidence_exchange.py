@@ -39,7 +39,7 @@ from copublish.release.folder import Release
 
 
 @dataclass(frozen=True)
-class Witness:
+class SigningContext:
     """Who signs for a party, and which of its people have approved of the agreement.
 
     Attributes:
@@ -60,9 +60,9 @@ class EvidenceExchange:
         run: Id of the run, which the parties drew when they met.
     """
 
-    witness: Witness | None
+    witness: SigningContext | None
     run: str | None
-    _gathering: Gathering | None = field(default=None, init=False, repr=False)
+    _gathering: PeerEvidence | None = field(default=None, init=False, repr=False)
 
     def gather(self, agreement: Agreement, engine: Engine, ledger: Ledger) -> None:
         """Show signers, approvals and ledgers to each other, before anything is spent."""
@@ -74,7 +74,7 @@ class EvidenceExchange:
 
 
 @dataclass(frozen=True)
-class Gathering:
+class PeerEvidence:
     """What the parties of a run know of each other before anything is spent.
 
     Attributes:
@@ -87,7 +87,7 @@ class Gathering:
     run: str
     chains: Mapping[str, Chain]
     approvals: Mapping[str, tuple[Approval, ...]]
-    witness: Witness
+    witness: SigningContext
 
 
 def signer_problem(agreement: Agreement, party: str, chain: Chain) -> str | None:
@@ -98,8 +98,8 @@ def signer_problem(agreement: Agreement, party: str, chain: Chain) -> str | None
 
 
 def gather(
-    agreement: Agreement, party: str, witness: Witness | None, run: str | None, engine: Engine, ledger: Ledger
-) -> Gathering | None:
+    agreement: Agreement, party: str, witness: SigningContext | None, run: str | None, engine: Engine, ledger: Ledger
+) -> PeerEvidence | None:
     """Show the others who signs here, who approved, and that this ledger has everything it was signed for.
 
     Args:
@@ -143,7 +143,7 @@ def gather(
     chains = {name: _chain(agreement, name, said) for name, said in told.items()}
     today = datetime.now(UTC).date()
     approvals = {name: _approvals(agreement, name, said, chains[name], today) for name, said in told.items()}
-    gathering = Gathering(run, chains, approvals, witness)
+    gathering = PeerEvidence(run, chains, approvals, witness)
     # Before ledgers are looked at: who has another id of the run would find every other ledger behind.
     shown = [{name: list(map(fingerprint, chain)) for name, chain in chains.items()}, _digests(approvals)]
     _refuse_if_heard_otherwise(engine, [run, *shown], SIGNERS)
@@ -155,7 +155,7 @@ def gather(
 
 
 def sign_release(
-    release: Release, agreement: Agreement, party: str, gathering: Gathering | None, engine: Engine, ledger: Ledger
+    release: Release, agreement: Agreement, party: str, gathering: PeerEvidence | None, engine: Engine, ledger: Ledger
 ) -> Release:
     """Sign a release together with the others, and keep their signatures in the ledger as receipts.
 

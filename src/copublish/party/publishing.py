@@ -19,7 +19,7 @@ from copublish.kernel.secrets.engine import Engine
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import AnyMechanism, mechanism_of
 from copublish.mechanisms.shared.class_disagreement import measured_disagreement
-from copublish.party.evidence_exchange import EvidenceExchange, Witness
+from copublish.party.evidence_exchange import EvidenceExchange, SigningContext
 from copublish.party.record_maps import NOWHERE, Keep
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.folder import Release
@@ -89,7 +89,7 @@ def publish_release(
     progress: Progress,
     stage: Stage = _keep_in_memory,
     notice: Notice = no_notice,
-    witness: Witness | None = None,
+    witness: SigningContext | None = None,
     run: str | None = None,
     audit: AuditStatement | None = None,
     keep: Keep = NOWHERE,

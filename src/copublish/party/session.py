@@ -38,7 +38,7 @@ from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.base import Plan
 from copublish.party.audit_file import read_audit
-from copublish.party.evidence_exchange import Witness, signer_problem
+from copublish.party.evidence_exchange import SigningContext, signer_problem
 from copublish.party.keys.identity import Identity
 from copublish.party.network.dialing import refuse_unfit_hosts
 from copublish.party.network.liveness import who_is_silent
@@ -96,7 +96,7 @@ class ReadyParty:
     identity: Identity | None
     ledger: Ledger
     settings: RunSettings
-    witness: Witness | None = None
+    witness: SigningContext | None = None
     audit: AuditStatement | None = None
     worker: LoadingWorker | None = None
 
@@ -157,7 +157,7 @@ def ready_party(
 
 def _witness(
     agreement: Agreement, party: str, identity: Identity | None, signer: Signer | None, approvals: Path | None
-) -> Witness | None:
+) -> SigningContext | None:
     """Who signs for this party, after its own approvals were checked; nobody without identities.
 
     Raises:
@@ -173,8 +173,10 @@ def _witness(
         raise MeetingError(f"Your key for signatures does not fit the agreement: it {problem}. See --signer.")
     if approvals is None:
         refuse_too_few((), agreement.parties[party].approvals, party)
-        return Witness(signs)
-    return Witness(signs, own_approvals(agreement, party, approvals, signs.chain, today=datetime.now(UTC).date()))
+        return SigningContext(signs)
+    return SigningContext(
+        signs, own_approvals(agreement, party, approvals, signs.chain, today=datetime.now(UTC).date())
+    )
 
 
 def run_party(

@@ -30,7 +30,7 @@ from copublish.errors import (
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.ledger.receipts import Receipt
 from copublish.mechanisms.registry import plan_of
-from copublish.party.evidence_exchange import Witness
+from copublish.party.evidence_exchange import SigningContext
 from copublish.party.keys.identity import new_identity
 from copublish.party.local.processes import throwaway_ledger
 from copublish.release.evidence.signatures import ReleaseStatement
@@ -166,11 +166,11 @@ def test_whatever_a_party_tells_nothing_is_published(tmp_path, topic, change, er
 def test_a_key_that_the_agreement_does_not_name_is_refused(tmp_path) -> None:
     signers = Signers(tmp_path)
     stranger = new_identity("loans", tmp_path / "stranger", days=30)
-    witnesses = {**{name: signers.witness(name) for name in NAMES}, "loans": Witness(stranger)}
+    witnesses = {**{name: signers.witness(name) for name in NAMES}, "loans": SigningContext(stranger)}
     with pytest.raises(MeetingError, match="another certificate"):
         signers.publish(witnesses)
     with pytest.raises(EngineError, match="'loans' signed is not by this key"):
-        signers.publish({**witnesses, "loans": Witness(replace(signers.identities["loans"], key=stranger.key))})
+        signers.publish({**witnesses, "loans": SigningContext(replace(signers.identities["loans"], key=stranger.key))})
 
 
 def test_what_is_shown_of_a_ledger_has_one_size_and_is_another_every_time(tmp_path) -> None:

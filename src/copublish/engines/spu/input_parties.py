@@ -52,7 +52,7 @@ def split_bits(private: IntArray, n_parts: int, coins: Coins) -> list[IntArray]:
     return [*uniform, np.bitwise_xor.reduce([private, *uniform])]
 
 
-class Guests:
+class InputParties:
     """The guests of a run as one compute node sees them."""
 
     def __init__(self, messenger: Messenger, names: Sequence[str]) -> None:

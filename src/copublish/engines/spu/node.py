@@ -20,7 +20,7 @@ from copublish.engines.comparing.comparison import ComparesByMessages
 from copublish.engines.messages import Messenger, exchange_public
 from copublish.engines.roles import Roles
 from copublish.engines.spu.coalitions import assumptions_of, secrecy_of
-from copublish.engines.spu.input_parties import Guests
+from copublish.engines.spu.input_parties import InputParties
 from copublish.engines.spu.process import StartWorker, WorkerProcess
 from copublish.engines.spu.requests import (
     CHEETAH,
@@ -222,10 +222,10 @@ class SpuNode(ComparesByMessages, Roles):
         """Whether parties talk beside the engine's link. What was sent there arrives, even if its sender has left."""
         return bool(self.guests) or self.comparison is not None
 
-    def _guests(self) -> Guests:
+    def _guests(self) -> InputParties:
         if self.messenger is None:
             raise EngineError("There is no way to reach parties that do not compute. Nothing is published.")
-        return Guests(self.messenger, self.guests)
+        return InputParties(self.messenger, self.guests)
 
     def _new_name(self) -> str:
         self._kept += 1

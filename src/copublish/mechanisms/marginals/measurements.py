@@ -32,9 +32,9 @@ from copublish.mechanisms.marginals.junction_tree import Columns, cells_of
 from copublish.mechanisms.marginals.schedule import (
     LARGEST_SELECTIONS_SHARE,
     USUAL_SHARE,
-    Caution,
     Currency,
-    Purse,
+    RemainingBudget,
+    SpendingRule,
 )
 from copublish.mechanisms.marginals.settings import MarginalsSettings, candidate_tables, fixed_tables, numbered
 from copublish.mechanisms.shared.normal import GAUSSIAN_MEAN_SIZE
@@ -129,9 +129,9 @@ class Measurements:
         return self.caution.share
 
     @cached_property
-    def caution(self) -> Caution:
+    def caution(self) -> SpendingRule:
         """How the budget is spent, by how large noise is beside the counts."""
-        return Caution.at(self._error_of_first_tables, self.currency)
+        return SpendingRule.at(self._error_of_first_tables, self.currency)
 
     @cached_property
     def _error_of_first_tables(self) -> Fraction:
@@ -155,9 +155,9 @@ class Measurements:
         return self.whole.agreed_rho if self.currency == "rho" else self.agreement.mechanism_epsilon
 
     @cached_property
-    def purse(self) -> Purse:
+    def purse(self) -> RemainingBudget:
         """What rounds may spend."""
-        return Purse.of(self.currency, self.budget * (1 - self.first_share), self.rounds)
+        return RemainingBudget.of(self.currency, self.budget * (1 - self.first_share), self.rounds)
 
     @cached_property
     def first(self) -> Measure | ConcentratedMeasure:

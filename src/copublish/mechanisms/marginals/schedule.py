@@ -46,7 +46,7 @@ ERROR_WITHOUT_ROUNDS = Fraction(1, 10)
 
 
 @dataclass(frozen=True)
-class Caution:
+class SpendingRule:
     """How a budget is spent by how large noise is beside the counts: a public rule.
 
     Where it is large, many tables say less than few exact ones: tables of a column and the class alone then predict the
@@ -61,7 +61,7 @@ class Caution:
     worth: Fraction
 
     @staticmethod
-    def at(error: Fraction, currency: Currency) -> Caution:
+    def at(error: Fraction, currency: Currency) -> SpendingRule:
         """The rule: a straight line between two ends, and no rounds where noise is very large.
 
         Args:
@@ -71,7 +71,7 @@ class Caution:
         (low, high), usual = ENDS[currency], USUAL_SHARE[currency]
         part = min(max((error - low) / (high - low), Fraction(0)), Fraction(1))
         share = usual + (LARGEST_SHARE[currency] - usual) * part if error < ERROR_WITHOUT_ROUNDS else Fraction(1)
-        return Caution(share, USUAL_WORTH + (LARGEST_WORTH - USUAL_WORTH) * part)
+        return SpendingRule(share, USUAL_WORTH + (LARGEST_WORTH - USUAL_WORTH) * part)
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class RoundBudget:
 
 
 @dataclass(frozen=True)
-class Purse:
-    """What is left for rounds.
+class RemainingBudget:
+    """The budget that is left for rounds.
 
     Attributes:
         currency: What the numbers are.
@@ -103,11 +103,11 @@ class Purse:
     largest_selection: Fraction
 
     @staticmethod
-    def of(currency: Currency, budget: Fraction, rounds: int) -> Purse:
-        """A full purse."""
+    def of(currency: Currency, budget: Fraction, rounds: int) -> RemainingBudget:
+        """The whole budget, before the first round."""
         step = budget / max(1, min(rounds, FIRST_ROUNDS))
         largest = step * SELECTION_SHARE[currency] * PRICE_OF_HALF_THE_NOISE[currency]
-        return Purse(currency, budget, step, rounds, budget * LARGEST_SELECTIONS_SHARE, largest)
+        return RemainingBudget(currency, budget, step, rounds, budget * LARGEST_SELECTIONS_SHARE, largest)
 
     def next_round(self) -> RoundBudget | None:
         """The budget of the next round; nothing if there is none.
@@ -130,7 +130,7 @@ class Purse:
         """How many rounds there are at most, the next one included, if their noise stays as it is."""
         return max(1, min(self.rounds_left, int(self.left / self.step))) if self.rounds_left and self.left > 0 else 0
 
-    def after(self, spent: RoundBudget, *, halve_noise: bool) -> Purse:
+    def after(self, spent: RoundBudget, *, halve_noise: bool) -> RemainingBudget:
         """What is left after a round.
 
         Raises:

@@ -39,7 +39,7 @@ from copublish.party.network.measuring import answer_measurements
 from copublish.party.network.offered_connections import Offers
 from copublish.party.network.parked_connections import Parked
 from copublish.party.network.proxy import DIAL_SECONDS
-from copublish.party.network.sockets import MAX_OF_ONE_PARTY, Places, WaitingRoom
+from copublish.party.network.sockets import MAX_OF_ONE_PARTY, ConnectionLimits, Places
 from copublish.party.network.way_out import DIRECT, WayOut
 from copublish.release.prepare import facts_of
 
@@ -92,7 +92,10 @@ class Port:
         self.bytes_sent = self.bytes_received = 0
         self._way_out, self._log = way_out, log
         self._arrivals: dict[str, queue.Queue[Channel]] = {peer: queue.Queue() for peer in self.peers}
-        self._strangers, self._places = WaitingRoom(log), Places(MAX_OF_ONE_PARTY + agreement.engine.agreed_shards - 1)
+        self._strangers, self._places = (
+            ConnectionLimits(log),
+            Places(MAX_OF_ONE_PARTY + agreement.engine.agreed_shards - 1),
+        )
         self._doors: dict[tuple[str, str], Door] = {}
         self._door_opens, self._closed = threading.Condition(), threading.Event()
         self._lock = threading.Lock()

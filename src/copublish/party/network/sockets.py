@@ -104,7 +104,7 @@ class Places:
                 del self._taken[whose]
 
 
-class WaitingRoom(Places):
+class ConnectionLimits(Places):
     """Where strangers, counted by address, are until they have proved who they are; they cannot fill the log either."""
 
     def __init__(self, log: Callable[..., None]) -> None:

@@ -18,7 +18,7 @@ from scipy import stats
 
 from copublish.agreement.protocol.table import INPUT_PART, OPENED, READY
 from copublish.engines.spu.coalitions import assumptions_of, secrecy_of
-from copublish.engines.spu.input_parties import GuestEngine, Guests, split
+from copublish.engines.spu.input_parties import GuestEngine, InputParties, split
 from copublish.engines.spu.one_hot import parts_of_sum, parts_of_xor, share_of_sum, share_of_xor
 from copublish.errors import BudgetExceededError, EngineError, PartyLostError, ProgramMismatchError
 from copublish.kernel.accounting.cost import Cost
@@ -108,14 +108,14 @@ def test_the_nodes_parts_and_their_own_inputs_add_up_to_everyones_input(messenge
     GuestEngine(messengers["guest"], NODES).share(np.array([[1, -2]]))
     GuestEngine(messengers["other"], NODES).share(np.array([[10, 2**62]]))
     own = {"a": np.array([[100, 0]]), "b": np.array([[1000, 0]])}
-    totals = [Guests(messengers[node], ("guest", "other")).add_parts(own[node]) for node in NODES]
+    totals = [InputParties(messengers[node], ("guest", "other")).add_parts(own[node]) for node in NODES]
     assert (totals[0] + totals[1]).tolist() == [[1111, 2**62 - 2]]
 
 
 def test_parts_of_another_shape_are_refused(messengers):
     GuestEngine(messengers["guest"], NODES).share(np.zeros(3, dtype=np.int64))
     with pytest.raises(ProgramMismatchError, match="Party 'guest' sent"):
-        Guests(messengers["a"], ("guest",)).add_parts(np.zeros(4, dtype=np.int64))
+        InputParties(messengers["a"], ("guest",)).add_parts(np.zeros(4, dtype=np.int64))
 
 
 # --- opening ---
@@ -132,15 +132,15 @@ def test_secrets_of_a_guest_have_a_shape_and_nothing_else(messengers):
 
 def test_a_guest_learns_what_all_nodes_opened_and_says_first_that_it_is_ready(messengers):
     for node in NODES:
-        Guests(messengers[node], ("guest",)).tell(np.array([3, -4]))
+        InputParties(messengers[node], ("guest",)).tell(np.array([3, -4]))
     assert GuestEngine(messengers["guest"], NODES)._open(Secret(None, (2,))).tolist() == [3, -4]
     for node in NODES:
-        Guests(messengers[node], ("guest",)).wait_until_ready((2,))
+        InputParties(messengers[node], ("guest",)).wait_until_ready((2,))
 
 
 def test_nodes_that_say_different_things_are_not_believed(messengers):
     for node, value in zip(NODES, (3, 4), strict=True):
-        Guests(messengers[node], ("guest",)).tell(np.array([value]))
+        InputParties(messengers[node], ("guest",)).tell(np.array([value]))
     with pytest.raises(EngineError, match="opened different values"):
         GuestEngine(messengers["guest"], NODES)._open(Secret(None, (1,)))
 
@@ -154,10 +154,10 @@ def test_what_a_node_opened_has_the_shape_that_was_asked_for(messengers):
 def test_a_node_waits_for_guests_that_open_the_same(messengers):
     messengers["guest"].send("a", READY, b"[3]")
     with pytest.raises(ProgramMismatchError, match="'guest' is about to open something else"):
-        Guests(messengers["a"], ("guest",)).wait_until_ready((2,))
+        InputParties(messengers["a"], ("guest",)).wait_until_ready((2,))
     messengers["guest"].close()
     with pytest.raises(PartyLostError, match="Party 'guest' stopped"):
-        Guests(messengers["a"], ("guest",)).wait_until_ready((2,))
+        InputParties(messengers["a"], ("guest",)).wait_until_ready((2,))
 
 
 def test_a_guest_whose_ledger_refuses_never_says_that_it_is_ready(messengers):

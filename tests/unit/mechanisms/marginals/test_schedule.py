@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from copublish.mechanisms.marginals.schedule import (
     LARGEST_SELECTIONS_SHARE,
-    Caution,
-    Purse,
+    RemainingBudget,
     RoundBudget,
+    SpendingRule,
 )
 
 
@@ -23,7 +23,7 @@ from copublish.mechanisms.marginals.schedule import (
     st.lists(st.sampled_from(["none", "quiet", "moved"]), min_size=110, max_size=110),
 )
 def test_rounds_never_spend_more_than_the_budget(currency, budget, rounds, outcomes) -> None:
-    purse, spent, selections, taken = Purse.of(currency, budget, rounds), Fraction(0), Fraction(0), 0
+    purse, spent, selections, taken = RemainingBudget.of(currency, budget, rounds), Fraction(0), Fraction(0), 0
     while (now := purse.next_round()) is not None:
         outcome = outcomes[taken]
         taken += 1
@@ -45,7 +45,7 @@ def test_rounds_never_spend_more_than_the_budget(currency, budget, rounds, outco
 )
 def test_no_round_gets_less_than_the_first_for_its_choice_or_its_table(currency, rounds, outcomes) -> None:
     """So the delta of samplers that a plan states for the first round's budgets holds for all of them."""
-    purse = Purse.of(currency, Fraction(1), rounds)
+    purse = RemainingBudget.of(currency, Fraction(1), rounds)
     first = purse.next_round()
     for outcome in outcomes:
         now, was_last = purse.next_round(), purse.is_last
@@ -59,7 +59,7 @@ def test_no_round_gets_less_than_the_first_for_its_choice_or_its_table(currency,
 
 
 def test_a_round_that_is_not_covered_is_refused() -> None:
-    purse = Purse.of("rho", Fraction(1), 5)
+    purse = RemainingBudget.of("rho", Fraction(1), 5)
     with pytest.raises(ValueError, match="more than was left"):
         purse.after(RoundBudget(Fraction(0), Fraction(2)), halve_noise=False)
     with pytest.raises(ValueError, match="more than was left"):
@@ -69,7 +69,7 @@ def test_a_round_that_is_not_covered_is_refused() -> None:
 @pytest.mark.parametrize(("currency", "price"), [("rho", 4), ("epsilon", 2)])
 def test_half_of_the_noise_costs_four_times_the_rho_or_twice_the_epsilon(currency, price) -> None:
     """The deviation of Gaussian noise is 1 / sqrt(2 rho), the scale of Laplace noise 1 / epsilon."""
-    purse = Purse.of(currency, Fraction(1), 24)
+    purse = RemainingBudget.of(currency, Fraction(1), 24)
     first = purse.next_round()
     assert first is not None
     after = purse.after(first, halve_noise=True).next_round()
@@ -79,12 +79,12 @@ def test_half_of_the_noise_costs_four_times_the_rho_or_twice_the_epsilon(currenc
 def test_caution_grows_with_the_noise_between_its_two_ends() -> None:
     cases = (("rho", Fraction(7, 20), Fraction(9, 10), 3 / 80), ("epsilon", Fraction(1, 2), Fraction(1), 0.021))
     for currency, usual, largest, halfway in cases:
-        found = [Caution.at(Fraction(n, 1000), currency) for n in range(100)]
-        assert found[0] == Caution(usual, Fraction(1)) and found[-1] == Caution(largest, Fraction(2))
+        found = [SpendingRule.at(Fraction(n, 1000), currency) for n in range(100)]
+        assert found[0] == SpendingRule(usual, Fraction(1)) and found[-1] == SpendingRule(largest, Fraction(2))
         assert [caution.share for caution in found] == sorted(caution.share for caution in found)
-        assert Caution.at(Fraction(str(halfway)), currency).share == (usual + largest) / 2
+        assert SpendingRule.at(Fraction(str(halfway)), currency).share == (usual + largest) / 2
 
 
 @pytest.mark.parametrize("currency", ["rho", "epsilon"])
 def test_where_noise_moves_a_tenth_of_a_table_the_first_tables_take_everything(currency) -> None:
-    assert Caution.at(Fraction(1, 10), currency).share == 1
+    assert SpendingRule.at(Fraction(1, 10), currency).share == 1

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from copublish.cli import app
 from copublish.errors import LedgerError, MeetingError, PassphraseError
-from copublish.party.evidence_exchange import Witness
+from copublish.party.evidence_exchange import SigningContext
 from copublish.party.keys.identity import new_identity
 from copublish.party.keys.signing_key import load_signer
 from copublish.party.keys.token import TokenPlace, new_token_identity
@@ -57,13 +57,13 @@ def test_a_release_and_an_approval_are_signed_on_the_token_and_hold(folder: Path
     signers = Signers(tmp_path, needed={"bank": 1}, signers={"bank": signer.fingerprint})
     signers.approve("bank", "Ada", signer=signer)
     approvals = signers.own_approvals("bank", signer)
-    released = signers.publish({"bank": Witness(signer, approvals), "loans": signers.witness("loans")})
+    released = signers.publish({"bank": SigningContext(signer, approvals), "loans": signers.witness("loans")})
     written = released["bank"].write(tmp_path / "release")
     known = {"bank": signer.fingerprint, "loans": signers.identities["loans"].fingerprint}
     assert verify_release(written, known).is_well
     # The identity of the network does not sign where the agreement names another one.
     with pytest.raises(MeetingError, match="another certificate"):
-        signers.publish({name: Witness(signers.identities[name]) for name in NAMES})
+        signers.publish({name: SigningContext(signers.identities[name]) for name in NAMES})
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import copublish as cp
 from copublish.cli import app
 from copublish.errors import ApprovalError, PassphraseError, ProgramMismatchError
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.party.evidence_exchange import Witness
+from copublish.party.evidence_exchange import SigningContext
 from copublish.party.keys.identity import load_identity, new_identity
 from copublish.party.session import RunSettings, ready_party
 from copublish.release.evidence.approvals import Approval, approve, number_of_people, own_approvals, told_approvals
@@ -180,8 +180,8 @@ def test_the_other_party_refuses_before_anything_is_spent(signers, told, words: 
     """The bank's software was changed and shows whatever it likes."""
     good = tuple(signers.approve("bank", name) for name in ("Ada", "Bo"))
     witnesses = {
-        "bank": Witness(signers.identities["bank"], told(signers, good)),
-        "loans": Witness(signers.identities["loans"]),
+        "bank": SigningContext(signers.identities["bank"], told(signers, good)),
+        "loans": SigningContext(signers.identities["loans"]),
     }
     with pytest.raises((ApprovalError, ProgramMismatchError), match=words):
         signers.publish(witnesses)
