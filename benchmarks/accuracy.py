@@ -4,8 +4,10 @@
 
 One row per data set, score and epsilon: mean and standard error over the runs, beside the raw baseline (BA: the
 same kind of tree on the raw training data), the majority class (LA) and, as the score "trivial", the trivial baseline:
-a tree on records drawn from noisy tables of every column by the class. Adult has its official split, Nursery another
-random one for each run. Releases are simulated on the ideal engine, which gives the same releases as the secure one.
+a tree on records drawn from noisy tables of every column by the class. Numbers of Adult have a grid made by hand for
+this table, or one that everybody has who knows their bounds: 100 equal cells, `round = 20`, or bounds alone, of which
+`specialization` makes a fine grid that it splits step by step, and the trivial baseline a round one. Adult has its
+official split, Nursery another random one for each run. Releases are simulated on the ideal engine, which gives the same releases as the secure one.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -40,9 +43,10 @@ SPECIALIZATIONS = 14
 
 TARGETS = {
     "adult": {"0.1": 0.808, "0.5": 0.820, "1": 0.830},
+    "adult, bounds alone": {"0.1": 0.81, "0.5": 0.83, "1": 0.834},
     "nursery": {"0.1": 0.82, "0.5": 0.84, "1": 0.89},
 }
-"""What `auto` must reach, mean of 20 runs."""
+"""What `auto` must reach, mean of 20 runs, within one standard error."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +76,21 @@ def _nursery(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return nursery.read_nursery(folder, 0)
 
 
+def adult_with(grid: Mapping[str, int] | Literal["by hand"] | None) -> DataSet:
+    """Adult with a grid for its numbers."""
+
+    def agreement(folder: Path, epsilon: str, score: str) -> cp.Agreement:
+        n = public_guess(len(_adult(folder)[0]))
+        return adult.adult_agreement(folder, epsilon, n=n, score=score, specializations=SPECIALIZATIONS, grid=grid)
+
+    return DataSet(lambda folder, run: _adult(folder), agreement, adult.split_columns, tuple(adult.NUMERICAL))
+
+
 DATA_SETS = {
-    "adult": DataSet(
-        lambda folder, run: _adult(folder),
-        lambda folder, epsilon, score: adult.adult_agreement(
-            folder, epsilon, n=public_guess(len(_adult(folder)[0])), score=score, specializations=SPECIALIZATIONS
-        ),
-        adult.split_columns,
-        tuple(adult.NUMERICAL),
-    ),
+    "adult": adult_with("by hand"),
+    "adult, 100 equal cells": adult_with({"count": 100}),
+    "adult, round = 20": adult_with({"round": 20}),
+    "adult, bounds alone": adult_with(None),
     "nursery": DataSet(
         nursery.read_nursery,
         lambda folder, epsilon, score: nursery.nursery_agreement(
@@ -173,7 +183,7 @@ def rows_of(name: str, folder: Path, epsilons: list[str], scores: list[str], run
                 "epsilon": epsilon,
                 **with_error("accuracy", [value for value, _ in found]),
                 "cells, median": int(np.median([release.table("counts").num_rows for _, release in found])),
-                "at least": TARGETS[name].get(epsilon, NOT_THERE) if score == "auto" else NOT_THERE,
+                "at least": TARGETS.get(name, {}).get(epsilon, NOT_THERE) if score == "auto" else NOT_THERE,
             }
     for epsilon in epsilons:
         yield trivial_row(name, folder, epsilon, runs)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
@@ -29,6 +31,7 @@ def adult_agreement(
     specializations: int = 10,
     identifier: str | None = None,
     score: str = "max",
+    grid: Mapping[str, int] | Literal["by hand"] | None = "by hand",
 ) -> cp.Agreement:
     """Return the agreement: 14 attributes split 7/7 between two parties that both know the class.
 
@@ -36,7 +39,14 @@ def adult_agreement(
     """
     mechanism = {"specializations": specializations, "score": score}
     return datasets.agreement_for(
-        "adult", folder, epsilon, expected=n, partition="vertical", identifier=identifier, mechanism=mechanism
+        "adult",
+        folder,
+        epsilon,
+        expected=n,
+        partition="vertical",
+        identifier=identifier,
+        mechanism=mechanism,
+        grid=grid,
     )
 
 

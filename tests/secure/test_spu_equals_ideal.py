@@ -73,6 +73,39 @@ def test_specializations_are_identical_for_the_same_coins(case, pair):
     assert any("semi-honest" in line for line in secure.certificate.to_json()["assumptions"])
 
 
+BOUNDS_ALONE = {
+    "horizontal": ("horizontal", None),
+    "vertical": ("vertical", None),
+    "vertical, class at the first party": ("vertical", "p0"),
+    "vertical, class at the last party": ("vertical", "p1"),
+    "arbitrary": ("arbitrary", None),
+    "arbitrary, class at one party": ("arbitrary", "p1"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", BOUNDS_ALONE)
+def test_numbers_with_bounds_alone_are_split_alike_for_the_same_coins(case, pair):
+    partition, holder = BOUNDS_ALONE[case]
+    mapping = small_mapping(**{"mechanism.specializations": 5, "mechanism.score": "balanced-gain"})
+    mapping["attributes"]["income"]["bounds"] = [0, 1023]
+    for name in ("age", "income"):
+        del mapping["attributes"][name]["grid"]
+    mapping["attributes"]["age"]["missing"] = "category"
+    mapping["mechanism"]["max_cells"] = 400
+    mapping = repartition(mapping, partition)
+    if holder:
+        mapping["class"]["held_by"] = holder
+    agreement = cp.agreement_from_mapping(mapping)
+    generator = np.random.default_rng(len(case))
+    table = random_table(agreement, 600, generator)
+    table["default"] = np.where(table["income"].between(300, 330) | (table["age"] == 41), "yes", "no")
+    secure, _ = secure_equals_ideal(pair, agreement, fragment_frames(agreement, table, generator))
+    at_first = agreement.domains["income"].points(0, agreement.domains["income"].number_codes)
+    edges = {value["codes"][0] for value in secure.details.to_json()["attributes"]["income"]["values"]} - {0}
+    assert edges - set(at_first)  # a part was split at a point that was not on offer before
+
+
 def test_other_coins_give_another_release():
     generator = np.random.default_rng(1)
     agreement = cp.agreement_from_mapping(repartition(small_mapping(), "vertical"))

@@ -27,8 +27,9 @@ from copublish.tools.auditing.odd_records import symbols_of
 from copublish.tools.auditing.result import Audit
 from copublish.tools.auditing.single_disclosures import Part
 from copublish.tools.auditing.statistics import Claim, judged, learned_columns
-from copublish.tools.auditing.tables import invalid_pairs, pairs_against, valid_pairs
+from copublish.tools.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs
 from copublish.tools.auditing.workers import play_runs
+from support import seeded, simulate_with
 from support.audits import not_accused
 from support.broken_mechanisms import (
     CHOSEN,
@@ -104,6 +105,30 @@ def test_whole_runs_are_judged_by_the_sum_of_what_they_open(mechanism, runs):
     predicted = sum(said for _, _, said in tested.bins)
     right = sum(right for _, right, _ in tested.bins)
     assert abs(right - predicted) < 5 * np.sqrt(predicted / 4)
+
+
+@pytest.mark.slow
+def test_whole_runs_that_split_a_fine_grid_step_by_step_are_not_accused():
+    """Candidates are points between released ones. People differ in a number alone, at which one class ends."""
+    attributes = {"number": {"kind": "numerical", "bounds": [0, 2000], "missing": 0}}
+    mechanism = {"name": "specialization", "specializations": 3, "max_cells": 64, "selection_share": "0.9"}
+    mapping = {**SMALL, "attributes": attributes, "privacy": {"epsilon": 8}, "mechanism": mechanism}
+    agreement = cp.agreement_from_mapping(mapping)
+    number, (no, yes) = agreement.domains["number"], agreement.class_.values
+    assert number.size > 1024
+    people = tuple({"number": 560 + 10 * i, "y": yes if i < 15 else no} for i in range(30))
+    pair = Pair("two groups", "at their border", (people, (*people, people[14])), "add-remove", "p1")
+    at_first, edges = number.points(0, number.number_codes), set()
+    for seed in range(5):
+        released = simulate_with(agreement, pair.frames(agreement, 0), seeded(agreement.party_names, seed))
+        edges |= {value["codes"][0] for value in released.details.to_json()["attributes"]["number"]["values"]}
+    assert edges - {0, *at_first}  # a part was split again
+
+    def audit():
+        found = play_runs(agreement, pair, 300)
+        return judged(found.coins, found.law, Claim(8.0), found.others)
+
+    assert not_accused(audit).expected > 0.3
 
 
 def test_a_changed_column_that_is_never_opened_is_not_found():

@@ -37,7 +37,8 @@ FILES: dict[DatasetName, tuple[str, ...]] = {
     "adult": ("adult.data", "adult.test", "taxonomies/adult.json"),
     "nursery": ("nursery.data", "taxonomies/nursery.json"),
 }
-# Round public split points: decades of age, tens of hours, and few steps for the heavy-tailed capital columns.
+# Round split points, made by hand for this table: decades of age, tens of hours, and few steps for the heavy-tailed
+# capital columns. Others would be found by nobody who only knows the bounds; `agreement_for` takes other grids.
 NUMERICAL: dict[DatasetName, dict[str, dict[str, Any]]] = {
     "adult": {
         "age": {"bounds": [17, 90], "grid": {"edges": [20, 30, 40, 50, 60, 70, 80]}},
@@ -156,6 +157,7 @@ def agreement_for(
     partition: Partition = "vertical",
     identifier: str | None = None,
     mechanism: Mapping[str, Any] | None = None,
+    grid: Mapping[str, int] | Literal["by hand"] | None = "by hand",
 ) -> Agreement:
     """A two-party agreement on a benchmark table; both parties know the class.
 
@@ -167,6 +169,7 @@ def agreement_for(
         partition: `vertical` halves the columns; with `arbitrary` both parties hold cells of every attribute.
         identifier: Column that joins the records; without it rows are in the same order at both parties.
         mechanism: Parameters of the mechanism other than its name, such as the score.
+        grid: One for all numbers that is not made for this table; none takes their bounds alone.
     """
     parties = parties_of(name)
     alignment = {"alignment": "row-order"} if identifier is None else {"identifier": identifier}
@@ -175,6 +178,8 @@ def agreement_for(
         kind: dict[str, Any] = {"kind": "categorical", "taxonomy": f"{name}.json"}
         if attribute in NUMERICAL[name]:
             kind = {"kind": "numerical", **NUMERICAL[name][attribute]}
+            if grid != "by hand":
+                kind["grid"] = grid
         holders = [party for party, names in parties.items() if partition == "arbitrary" or attribute in names]
         attributes[attribute] = {**kind, "held_by": holders}
     return agreement_from_mapping(

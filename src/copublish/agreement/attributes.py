@@ -20,7 +20,7 @@ from copublish.agreement.domain import (
     flat_taxonomy,
     parse_taxonomy,
 )
-from copublish.agreement.round_grid import round_split_points
+from copublish.agreement.round_grid import fine_split_points, round_split_points
 from copublish.agreement.section import MAX_DIGITS, Number, Section, Whole
 
 OTHER_LABEL = "other"
@@ -34,9 +34,6 @@ MAX_ROUND_CELLS = MAX_THRESHOLDS - 1
 
 USUAL_CELLS = 20
 """Cells at round numbers, about, of a number with bounds and no grid; agreed grids are compared with these."""
-
-FINE_CELLS = 1024
-"""The same where a mechanism splits step by step: enough to find a threshold anywhere between the bounds."""
 
 POINTS_AT_ONCE = 16
 """Of a fine grid, the most points of a range that one step compares: fewer are easier to tell apart under noise."""
@@ -247,9 +244,10 @@ class NumericalAttribute(Section):
         is_fine = self.grid is None and splits_step_by_step
         if self.grid is not None:
             thresholds = self.grid.thresholds(lower, upper, self.decimals)
+        elif is_fine:
+            thresholds = fine_split_points(lower, upper, decimals=self.decimals)
         else:
-            cells = FINE_CELLS if is_fine else USUAL_CELLS
-            thresholds = round_split_points(lower, upper, cells=cells, decimals=self.decimals)
+            thresholds = round_split_points(lower, upper, cells=USUAL_CELLS, decimals=self.decimals)
         return NumericalDomain(
             name,
             lower=lower,

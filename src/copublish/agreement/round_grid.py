@@ -36,6 +36,23 @@ STEPS_OF_FRACTIONS = 1000
 """Numbers between other bounds are told apart in at least so many steps."""
 
 
+FINE = 1024
+"""Split points of a fine grid, at least, where there are so many numbers: a threshold can then be anywhere."""
+
+
+def fine_split_points(lower: Decimal, upper: Decimal, *, decimals: int | None) -> tuple[Decimal, ...]:
+    """At least 1,024 round numbers above the lower bound, ascending, or all numbers if there are fewer.
+
+    Rounding puts cells together that are narrower than the unit, as near 0. The number of cells is doubled, twice at
+    most, until enough are left.
+    """
+    for cells in (FINE, 2 * FINE, 4 * FINE):
+        found = round_split_points(lower, upper, cells=cells, decimals=decimals)
+        if len(found) >= FINE:
+            break
+    return found
+
+
 def round_split_points(lower: Decimal, upper: Decimal, *, cells: int, decimals: int | None) -> tuple[Decimal, ...]:
     """About `cells` - 1 round numbers above the lower bound, ascending.
 

@@ -84,7 +84,8 @@ def test_agreements_take_it_and_those_without_it_keep_their_hash():
     assert agreement.hash != before
 
 
-BY_MECHANISM = [("specialization", 1024, 16), ("copula", 20, None), ("marginals", 20, None)]
+BY_MECHANISM = [("specialization", 100, 16), ("copula", 20, None), ("marginals", 20, None)]
+"""Cells of whole numbers from 0 to 100, and how many points are on offer at once."""
 
 
 @pytest.mark.parametrize(("mechanism", "cells", "points_at_once"), BY_MECHANISM)
@@ -112,8 +113,19 @@ def test_a_grid_that_is_left_out_is_another_agreement_than_the_one_it_stands_for
     assert left_out.hash != written.hash
 
 
-@pytest.mark.parametrize(("bounds", "points"), [(("0", "1"), 1000), (("17", "90"), 73), (("0", "99999"), 1024)])
-def test_a_fine_grid_has_every_whole_number_or_about_a_thousand_points(bounds, points):
+@pytest.mark.parametrize(
+    ("bounds", "points"),
+    [
+        (("0", "1"), 1000),
+        (("17", "90"), 73),
+        (("0", "99999"), 1024),
+        (("0", "4500"), 1252),
+        (("0", "2000"), 2000),
+        (("-5.5", "7"), 1250),
+        (("0", "1023"), 1023),
+    ],
+)
+def test_a_fine_grid_has_every_number_or_at_least_1024_points(bounds, points):
     mapping = small_mapping()
     mapping["attributes"]["age"] = {"kind": "numerical", "bounds": list(map(Decimal, bounds)), "held_by": "loans"}
     assert len(cp.agreement_from_mapping(mapping).domains["age"].thresholds) == points

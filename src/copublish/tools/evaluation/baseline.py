@@ -8,7 +8,7 @@ sees the records, and its noise comes from a generator with a seed, which nobody
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,8 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from copublish.agreement.attributes import MAX_THRESHOLDS, USUAL_CELLS
 from copublish.agreement.domain import CategoricalDomain, Domain
 from copublish.agreement.model import Agreement
+from copublish.agreement.round_grid import round_split_points
 from copublish.kernel.accounting.disclosures import GaussianMeasure, Measure, Neighbors
 from copublish.kernel.accounting.statements import UNBOUNDED, UNPROTECTED
 from copublish.kernel.certificate.certificate import Certificate
@@ -69,7 +71,7 @@ class ClassTables:
             label: The column that stands in for the class; without it the last one does.
         """
         return cls(
-            domains=label_last(agreement.columns, label),
+            domains={name: with_usual_cells(domain) for name, domain in label_last(agreement.columns, label).items()},
             epsilon=agreement.mechanism_epsilon,
             delta=agreement.delta if agreement.uses_gaussian_noise else None,
             neighbors=agreement.privacy.neighbors,
@@ -82,7 +84,7 @@ class ClassTables:
         if certificate.epsilon.agreed in (UNPROTECTED, UNBOUNDED):
             return None
         return cls(
-            domains=domains,
+            domains={name: with_usual_cells(domain) for name, domain in domains.items()},
             epsilon=Fraction(certificate.epsilon.agreed),
             delta=None if certificate.samplers_delta else Fraction(certificate.delta_bound),
             neighbors=certificate.epsilon.calibrated_to,
@@ -154,6 +156,14 @@ class ClassTables:
         means = np.average([table.sum(axis=0) for table in noisy.values()], axis=0, weights=weights)
         total = max(0, round(float(means.sum()))) if public_total is None else public_total
         return consistent_counts(np.rint(means).astype(np.int64), total)
+
+
+def with_usual_cells(domain: Domain) -> Domain:
+    """The domain with few cells where its grid is too fine for a table: most counts would be noise."""
+    if isinstance(domain, CategoricalDomain) or len(domain.thresholds) <= MAX_THRESHOLDS:
+        return domain
+    points = round_split_points(domain.lower, domain.upper, cells=USUAL_CELLS, decimals=domain.decimals)
+    return replace(domain, thresholds=points)
 
 
 def label_last(domains: Mapping[str, Domain], label: str | None) -> dict[str, Domain]:

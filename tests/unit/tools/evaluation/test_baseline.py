@@ -136,3 +136,16 @@ def test_a_summary_adds_up_what_noise_and_test_records_bring():
     assert summary.minus(Summary(runs[:1])).standard_error is None, "one run does not tell what noise does"
     assert told["distances"]["tables_2"]["value"] == pytest.approx(np.mean([run.distances["tables_2"] for run in runs]))
     assert told["distances"]["coverage"] == {"value": None, "standard_error": None}
+
+
+def test_fine_grids_count_on_the_usual_cells_and_numbers_stay_between_their_bounds():
+    mapping = small_mapping()
+    mapping["attributes"]["income"] = {"kind": "numerical", "bounds": [0, 99_999], "missing": 0, "held_by": "bank"}
+    agreement = agreement_from_mapping(mapping)
+    assert agreement.domains["income"].size > 1024
+    baseline = ClassTables.beside(agreement)
+    assert baseline.domains["income"].size < 30
+    assert baseline.domains["age"] == agreement.domains["age"]
+    generator = np.random.default_rng(1)
+    drawn = baseline.draw(random_table(agreement, 200, generator), generator)
+    assert drawn["income"].between(0, 99_999).all()
