@@ -7,7 +7,8 @@ same kind of tree on the raw training data), the majority class (LA) and, as the
 a tree on records drawn from noisy tables of every column by the class. Numbers of Adult have a grid made by hand for
 this table, or one that everybody has who knows their bounds: 100 equal cells, `round = 20`, or bounds alone, of which
 `specialization` makes a fine grid that it splits step by step, and the trivial baseline a round one. Adult has its
-official split, Nursery another random one for each run. Releases are simulated on the ideal engine, which gives the same releases as the secure one.
+official split, Nursery another random one for each run. Releases are simulated on the ideal engine, which gives the
+same releases as the secure one.
 """
 
 from __future__ import annotations
