@@ -1,7 +1,7 @@
 """Accuracy of Adult and Nursery releases with the score `auto`, where a copy of the data lies beside the project.
 
 Seeded coins, so the test is deterministic. Over fresh coins the mean of 20 runs has a standard error of 0.001 to 0.005
-and lies 0.007 to 0.04 above the bound, for Adult with bounds alone about at it; the mean of the 8 that are made here has
+and lies 0.007 to 0.04 above the bound, for Adult with bounds alone about at it. The mean of the 8 made here has
 one of 0.001 to 0.010, and may lie so far below the bound.
 """
 
