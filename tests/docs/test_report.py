@@ -16,8 +16,7 @@ import pytest
 from copublish import agreement_from_mapping
 from copublish.errors import EvaluationError
 from copublish.mechanisms.reading.noisy import deviation_of
-from copublish.mechanisms.specialization.report import partition_trees
-from copublish.mechanisms.specialization.snippets import snippets
+from copublish.mechanisms.specialization.report import partition_trees, snippets
 from copublish.mechanisms.specialization.values import estimates, noise_of_counts
 from copublish.release.describe import grouped
 from copublish.release.report.glance import belief_bound, budget_shares

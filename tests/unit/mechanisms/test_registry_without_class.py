@@ -14,7 +14,7 @@ import pytest
 
 import copublish as cp
 from copublish.mechanisms.registry import mechanisms, plan_of
-from copublish.mechanisms.vhdp.snippets import snippets as vhdp_snippets
+from copublish.mechanisms.vhdp.report import snippets as vhdp_snippets
 from copublish.release.report.page import report_page
 from copublish.tools.evaluation.scorecard import evaluate
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
-from copublish.mechanisms.copula import publish, report, words
+from copublish.mechanisms.copula import publish, report
 from copublish.mechanisms.copula.model import CopulaResult
 from copublish.mechanisms.copula.plan import CopulaPlan
 from copublish.mechanisms.copula.publish import CopulaDetails
@@ -41,19 +41,19 @@ class Copula(Mechanism[CopulaPlan, CopulaResult, CopulaDetails]):
 
     def about(self, publication: Publication) -> About:
         """What the README of a release folder says."""
-        return words.about(publication)
+        return report.about(publication)
 
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
         """What a terminal shows of a release."""
-        return words.show(publication, rows)
+        return report.show(publication, rows)
 
     def reading(self, publication: Publication) -> Reading:
         """Questions to a release, answered with errors."""
-        return CopulaReading(publication, words.details_of(publication))
+        return CopulaReading(publication, report.details_of(publication))
 
     def replicate(self, publication: Publication, draws: Draws) -> pa.Table:
         """Records as the same noise would make them once more."""
-        return replicate(publication, words.details_of(publication), draws)
+        return replicate(publication, report.details_of(publication), draws)
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
-from copublish.mechanisms.hpdp import publish, report, words
+from copublish.mechanisms.hpdp import publish, report
 from copublish.mechanisms.hpdp.model import HpdpResult
 from copublish.mechanisms.hpdp.plan import HpdpPlan
 from copublish.mechanisms.hpdp.publish import HpdpDetails
@@ -42,19 +42,19 @@ class Hpdp(Mechanism[HpdpPlan, HpdpResult, HpdpDetails]):
 
     def about(self, publication: Publication) -> About:
         """What the README of a release folder says."""
-        return words.about(publication)
+        return report.about(publication)
 
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
         """What a terminal shows of a release: all columns, and so many correlations."""
-        return words.show(publication, rows)
+        return report.show(publication, rows)
 
     def reading(self, publication: Publication) -> Reading:
         """Questions to a release, answered with errors."""
-        return HpdpReading(publication, words.details_of(publication))
+        return HpdpReading(publication, report.details_of(publication))
 
     def replicate(self, publication: Publication, draws: Draws) -> pa.Table:
         """Records as the same noise would make them once more."""
-        return replicate(publication, words.details_of(publication), draws)
+        return replicate(publication, report.details_of(publication), draws)
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""

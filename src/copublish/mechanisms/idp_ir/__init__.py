@@ -11,7 +11,7 @@ from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.errors import ReleaseError
 from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
-from copublish.mechanisms.idp_ir import publish, report, words
+from copublish.mechanisms.idp_ir import publish, report
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan
 from copublish.mechanisms.idp_ir.publish import IdpIrDetails
 from copublish.mechanisms.idp_ir.result import IdpIrResult
@@ -58,11 +58,11 @@ class IdpIr(Mechanism[IdpIrPlan, IdpIrResult, IdpIrDetails]):
 
     def about(self, publication: Publication) -> About:
         """What the README of a release folder says."""
-        return words.about(publication)
+        return report.about(publication)
 
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
         """What a terminal shows of a release: no rows, each stands for a person."""
-        return words.show(publication)
+        return report.show(publication)
 
     def reading(self, publication: Publication) -> Reading:
         """Nothing: how large the noise is depends on the data, and is not published.

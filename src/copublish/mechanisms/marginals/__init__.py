@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, MeasuredCounts, Mechanism, Publication
-from copublish.mechanisms.marginals import report, words
+from copublish.mechanisms.marginals import report
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.publish import MarginalsDetails, contents_of
 from copublish.mechanisms.marginals.reading import MarginalsReading
@@ -51,23 +51,23 @@ class Marginals(Mechanism[MarginalsPlan, MarginalsResult, MarginalsDetails]):
 
     def sizes(self, publication: Publication) -> dict[str, int]:
         """How much was published, of what."""
-        return {**super().sizes(publication), "measured tables": len(words.details_of(publication).tables)}
+        return {**super().sizes(publication), "measured tables": len(report.details_of(publication).tables)}
 
     def about(self, publication: Publication) -> About:
         """What the README of a release folder says."""
-        return words.about(publication)
+        return report.about(publication)
 
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
         """What a terminal shows of a release."""
-        return words.show(publication, rows)
+        return report.show(publication, rows)
 
     def reading(self, publication: Publication) -> Reading:
         """Questions to a release, answered with errors."""
-        return MarginalsReading(publication, words.details_of(publication))
+        return MarginalsReading(publication, report.details_of(publication))
 
     def replicate(self, publication: Publication, draws: Draws) -> pa.Table:
         """Records as the same noise would make them once more."""
-        return replicate(publication, words.details_of(publication), draws)
+        return replicate(publication, report.details_of(publication), draws)
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""

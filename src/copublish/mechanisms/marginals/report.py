@@ -1,23 +1,78 @@
-"""The report on records from measured tables: numbers, and the tables as a picture. Released values only."""
+"""A release of records and their measured tables presented: README, terminal, report, and lines of code.
+
+The report draws the tables as a picture. Released values only.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 from markupsafe import Markup
+from rich.console import RenderableType
+from rich.table import Table
 
-from copublish.mechanisms.base import Publication
-from copublish.mechanisms.marginals.publish import TableDetails
-from copublish.mechanisms.marginals.snippets import snippets
+from copublish.mechanisms.base import About, Publication, in_words
+from copublish.mechanisms.marginals.publish import MarginalsDetails, TableDetails
 from copublish.mechanisms.marginals.tables import file_of
-from copublish.mechanisms.marginals.words import details_of
 from copublish.mechanisms.reading.estimate import CONFIDENCE
+from copublish.mechanisms.shared.record_words import columns_table
 from copublish.mechanisms.shared.report_columns import columns_with_counts, told_apart
+from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
 from copublish.mechanisms.shared.svg import Figure
+from copublish.mechanisms.shared.text_tables import add_row, text_table
+
+
+def details_of(publication: Publication) -> MarginalsDetails:
+    """What the records were drawn from."""
+    return cast(MarginalsDetails, publication.details)
+
+
+def about(publication: Publication) -> About:
+    """What the README of a release folder says."""
+    details, n_records = details_of(publication), publication.records.num_rows
+    errors = sorted({table.within_95_percent for table in details.tables})
+    between = f"{errors[0]:g}" if len(errors) == 1 else f"{errors[0]:g} to {errors[-1]:g}"
+    return About(
+        f"""This folder is a differentially private data set of {n_records:,} synthetic records, made together by
+{in_words(publication.certificate.parties)}. No record in it is a real person: records were drawn at random from a model
+that fits {len(details.tables)} noisy tables, which are published as well.""",
+        """| file | content |
+| --- | --- |
+| `records.parquet`, `records.csv` | the synthetic records |
+| `tables/` | every measured table as CSV: each cell with its unbiased noisy count and its error |
+| `tables.parquet` | all of them in one |
+| `marginals.json` | how columns are spread, what every round chose, and the model |
+| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
+        f"""Every count of a measured table is off by at most {between} people, by the table, in 95 of 100 cases. Use
+these counts where a table has what you need: they are unbiased, and noise cancels out in sums. The records are alike in
+every measured table, about; what no measured table shows follows from those by the model, and may be missing from the
+records. Numbers are spread evenly over the agreed cells, in which they tell nothing.""",
+    )
+
+
+def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
+    """What a terminal shows of a release: how columns are spread, and what was measured."""
+    details = details_of(publication)
+    yield columns_table(publication.reading.summaries())
+    if rows:
+        yield _measured_table(details, rows)
+
+
+def _measured_table(details: MarginalsDetails, rows: int) -> Table:
+    first = sum(1 for table in details.tables if table.round == 0)
+    title = f"Measured: {first} tables for sure, and {len(details.tables) - first} that rounds chose"
+    shown = text_table(title, ("round", "table", "cells", "a count is off by", "file"), right=(2, 3))
+    chosen_first = sorted(enumerate(details.tables, start=1), key=lambda numbered: numbered[1].round == 0)
+    for number, table in chosen_first[:rows]:
+        name, cells = " by ".join(table.columns), len(table.factors)
+        error, file = f"±{table.within_95_percent:g}", f"{file_of(number, table.columns)}.csv"
+        add_row(shown, table.round or "for sure", name, f"{cells:,}", error, file)
+    return shown
+
 
 RADIUS, MARGIN_X, MARGIN_Y = 190.0, 170.0, 34.0
 LONGEST_LABEL = 22
@@ -102,3 +157,39 @@ def facts(publication: Publication) -> dict[str, Any]:
 def _measured(number: int, table: TableDetails) -> Measured:
     when, file = f"round {table.round}" if table.round else "for sure", f"{file_of(number, table.columns)}.csv"
     return Measured(" by ".join(table.columns), when, len(table.factors), table.within_95_percent, file)
+
+
+PYTHON = """\
+import pandas as pd
+
+table = pd.read_csv({file}, dtype=str, keep_default_na=False)  # a measured table, in the release folder
+table["noisy_count"] = table["noisy_count"].astype(int)  # unbiased, can be negative
+sd = {deviation}  # standard deviation of the noise of one count, in people
+rows = table.groupby({column}, sort=False)["noisy_count"].agg(people="sum", cells="count")
+n, rows["share"] = rows["people"].sum(), rows["people"] / rows["people"].sum()
+squares = rows["cells"] * (1 - 2 * rows["share"]) + len(table) * rows["share"] ** 2
+rows["within"] = 1.96 * sd * squares**0.5 / n  # the truth is this near in 95 of 100 cases
+print(rows)  # copublish adds up all measured tables that have the column: the report is a little more exact
+"""
+
+R = """\
+table <- read.csv({file}, check.names = FALSE, colClasses = "character", na.strings = character())
+noisy <- as.integer(table$noisy_count)  # unbiased, can be negative
+sd <- {deviation}  # standard deviation of the noise of one count, in people
+rows <- aggregate(data.frame(people = noisy, cells = 1), table[{column}], sum)
+rows$share <- rows$people / sum(rows$people)
+squares <- rows$cells * (1 - 2 * rows$share) + nrow(table) * rows$share^2
+rows$within <- 1.96 * sd * sqrt(squares) / sum(rows$people)  # the truth is this near in 95 of 100 cases
+print(rows)  # copublish adds up all measured tables that have the column: the report is a little more exact
+"""
+
+
+def snippets(publication: Publication) -> Snippets:
+    """The lines about the first column of the first measured table."""
+    table = details_of(publication).tables[0]
+    filled = {
+        "file": quoted(f"{file_of(1, table.columns)}.csv"),
+        "column": quoted(table.columns[0]),
+        "deviation": f"{table.noise_deviation_in_people:.5g}",
+    }
+    return Snippets(with_copublish(publication), PYTHON.format(**filled), R.format(**filled))

@@ -13,7 +13,7 @@ from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, MeasuredCounts, Mechanism, Publication
 from copublish.mechanisms.reading.estimate import Reading
 from copublish.mechanisms.reading.replicates import Draws
-from copublish.mechanisms.specialization import publish, report, words
+from copublish.mechanisms.specialization import publish, report
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.publish import CutDetails
 from copublish.mechanisms.specialization.reading import SpecializationReading
@@ -32,7 +32,7 @@ class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDeta
     details: ClassVar[type[Details]] = CutDetails
     details_file: ClassVar[str] = "cut.json"
     tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"counts": ("parquet", "csv"), "records": ("parquet",)}
-    example: ClassVar[str] = words.EXAMPLE
+    example: ClassVar[str] = report.EXAMPLE
     kind_of_records: ClassVar[str] = ""
     predicts_any_column: ClassVar[bool] = False
     tuning = SpecializationTuning()
@@ -70,11 +70,11 @@ class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDeta
 
     def about(self, publication: Publication) -> About:
         """What the README of a release folder says."""
-        return words.about(publication)
+        return report.about(publication)
 
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
         """What a terminal shows of a release."""
-        return words.show(publication, rows)
+        return report.show(publication, rows)
 
     def reading(self, publication: Publication) -> Reading:
         """Questions to a release, answered with errors."""

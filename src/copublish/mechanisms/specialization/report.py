@@ -1,18 +1,26 @@
-"""The report on generalized records: estimates with error bars, and the tree of splits as SVG. Released values only."""
+"""A release of generalized records presented: README, terminal, report, and lines of code.
+
+The report has estimates with error bars, and the tree of splits as SVG. Released values only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
+from rich.console import RenderableType
+from rich.table import Table
 
 from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain
-from copublish.mechanisms.base import Publication
+from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate
 from copublish.mechanisms.reading.noisy import deviation_of
+from copublish.mechanisms.shared.record_words import columns_table
+from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
 from copublish.mechanisms.shared.svg import Figure
+from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.mechanisms.specialization.values import (
     cells_told_apart,
     details_of,
@@ -20,6 +28,73 @@ from copublish.mechanisms.specialization.values import (
     largest_cells,
     noise_of_counts,
 )
+
+BAR_WIDTH = 24
+
+EXAMPLE = """\
+[mechanism]
+name = "specialization"
+specializations = 8              # how often a value is split, at most
+score = "auto"                   # how splits are compared
+"""
+
+
+def about(publication: Publication) -> About:
+    """What the README of a release folder says."""
+    noise = noise_of_counts(publication.certificate)
+    scale, within = noise.scale_in_people or 0, noise.within_95_percent
+    deviation = deviation_of(noise)
+    return About(
+        f"""This folder is a differentially private data set of {publication.sizes["records"]:,} records, made
+together by {in_words(publication.certificate.parties)}. No record in it is a real person: it says how many people
+there are, about, with each combination of generalized values.""",
+        """| file | content |
+| --- | --- |
+| `counts.parquet`, `counts.csv` | one row per combination of generalized values and class (see below) |
+| `records.parquet` | the same as records: every row of `counts` repeated `count` times |
+| `cut.json` | what each generalized value stands for; `copublish generalize` applies it to other data |
+| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |
+
+`count` is never negative and adds up to the number of records; `noisy_count` is the unbiased measurement.""",
+        f"""Every count carries noise of scale {scale:g} people: 95 of 100 counts are off
+by at most {within}. Empty combinations are in the table as well, so a count of {within} may well be nobody. Add up
+`noisy_count`, not `count`, when you sum over many rows: a sum over r rows is off by about
+{deviation:.3g} times the square root of r (one standard deviation).""",
+    )
+
+
+def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
+    """What a terminal shows of a release: every published value with its errors, and the largest cells."""
+    yield columns_table(publication.reading.summaries())
+    yield _values(publication)
+    if rows:
+        yield _largest(publication, rows)
+    within = noise_of_counts(publication.certificate).within_95_percent
+    yield f"95 of 100 noisy counts are within ±{within} of the truth."
+
+
+def _values(publication: Publication) -> Table:
+    """Each split attribute's published values: how many people have them, and the shown class's share among them."""
+    details = details_of(publication)
+    heading = f"{details.class_.name} = {details.shown_class}"
+    title = f"Published values (people; share of all; share of '{details.shown_class}' among them)"
+    table = text_table(title, ("attribute", "value", "people", "share", "", heading), right=(2, 3, 5))
+    for name, values in estimates(publication).items():
+        for number, row in enumerate(values):
+            bar = "█" * round(BAR_WIDTH * (row.of_all.value or 0.0))
+            first = name if number == 0 else ""
+            add_row(table, first, row.label, row.people.words, row.of_all.words, bar, row.in_class.words)
+    return table
+
+
+def _largest(publication: Publication, rows: int) -> Table:
+    details = details_of(publication)
+    columns = [*details.split_attributes, details.class_.name, "people"]
+    table = text_table("The largest cells", columns, right=(len(columns) - 1,))
+    for cell in largest_cells(publication, rows):
+        add_row(table, *cell.values, cell.class_value, cell.people.words)
+    return table
+
 
 CHARACTER_WIDTH = 6.9
 """Of the small text of figures, in its units; labels are cut where they would run into something."""
@@ -145,7 +220,7 @@ def _node(domain: Domain, part: CodeRange, published: Mapping[CodeRange, Estimat
 
 def facts(release: Publication) -> dict[str, Any]:
     """What the page says."""
-    from copublish.mechanisms.specialization.snippets import snippets
+    from copublish.mechanisms.specialization.report import snippets
 
     details, trees = details_of(release), partition_trees(release)
     noise = noise_of_counts(release.certificate)
@@ -171,3 +246,58 @@ def facts(release: Publication) -> dict[str, Any]:
         "cells": largest_cells(release, LARGEST_CELLS),
         "snippets": snippets(release),
     }
+
+
+PYTHON = """\
+import pandas as pd
+
+counts = pd.read_csv("counts.csv", dtype=str, keep_default_na=False)  # in the release folder
+counts["noisy_count"] = counts["noisy_count"].astype(int)  # unbiased: sum these, never 'count'
+sd = {deviation}  # standard deviation of the noise of one count, in people
+rows = counts.groupby([{by}])["noisy_count"].agg(people="sum", cells="count")
+rows["within"] = 1.96 * sd * rows["cells"] ** 0.5  # the truth is this near in 95 of 100 cases
+shown = rows.xs({value}, level={class_name})
+total = rows.groupby(level={attribute})[["people", "cells"]].sum()
+share = shown["people"] / total["people"]
+parts = shown["cells"] * (1 - share) ** 2 + (total["cells"] - shown["cells"]) * share**2
+table = pd.DataFrame({{"share": share, "within": 1.96 * sd * parts**0.5 / total["people"]}})
+print(rows, table, sep="\\n\\n")
+"""
+
+R = """\
+counts <- read.csv("counts.csv", check.names = FALSE, colClasses = "character", na.strings = character())
+noisy <- as.integer(counts$noisy_count)  # unbiased: sum these, never 'count'
+sd <- {deviation}  # standard deviation of the noise of one count, in people
+keys <- counts[c({by})]
+rows <- aggregate(data.frame(people = noisy, cells = 1), keys, sum)
+rows$within <- 1.96 * sd * sqrt(rows$cells)  # the truth is this near in 95 of 100 cases
+shown <- rows[rows[[{class_name}]] == {value}, ]
+total <- aggregate(rows[c("people", "cells")], rows[{attribute}], sum)
+share <- shown$people / total$people
+parts <- shown$cells * (1 - share)^2 + (total$cells - shown$cells) * share^2
+print(rows)
+print(data.frame(total[1], share = share, within = 1.96 * sd * sqrt(parts) / total$people))
+"""
+
+
+def example_attribute(release: Publication) -> str:
+    """The attribute that the examples group by: one that was split, if any was."""
+    details = details_of(release)
+    return next(iter([*details.split_attributes, *details.attributes]))
+
+
+def snippets(release: Publication) -> Snippets:
+    """The lines about one attribute and the class."""
+    return Snippets(with_copublish(release), _filled(PYTHON, release), _filled(R, release))
+
+
+def _filled(template: str, release: Publication) -> str:
+    attribute, class_name = example_attribute(release), details_of(release).class_.name
+
+    return template.format(
+        deviation=f"{deviation_of(noise_of_counts(release.certificate)):.4g}",
+        by=f"{quoted(attribute)}, {quoted(class_name)}",
+        attribute=quoted(attribute),
+        class_name=quoted(class_name),
+        value=quoted(details_of(release).shown_class),
+    )

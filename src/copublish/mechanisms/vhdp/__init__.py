@@ -11,7 +11,7 @@ from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
 from copublish.mechanisms.reading.estimate import Reading
-from copublish.mechanisms.vhdp import publish, report, words
+from copublish.mechanisms.vhdp import publish, report
 from copublish.mechanisms.vhdp.plan import VhdpPlan
 from copublish.mechanisms.vhdp.publish import VhdpDetails
 from copublish.mechanisms.vhdp.reading import VhdpReading
@@ -30,7 +30,7 @@ class Vhdp(Mechanism[VhdpPlan, VhdpResult, VhdpDetails]):
     settings: ClassVar[type[MechanismSettings]] = VhdpSettings
     details: ClassVar[type[Details]] = VhdpDetails
     details_file: ClassVar[str] = "vhdp.json"
-    example: ClassVar[str] = words.EXAMPLE
+    example: ClassVar[str] = report.EXAMPLE
     drafted: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "records": {"public": True},
         "privacy": {"neighbors": "replace"},
@@ -47,15 +47,15 @@ class Vhdp(Mechanism[VhdpPlan, VhdpResult, VhdpDetails]):
 
     def about(self, publication: Publication) -> About:
         """What the README of a release folder says."""
-        return words.about(publication)
+        return report.about(publication)
 
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
         """What a terminal shows of a release."""
-        return words.show(publication, rows)
+        return report.show(publication, rows)
 
     def reading(self, publication: Publication) -> Reading:
         """Questions to a release, answered with errors."""
-        return VhdpReading(publication, words.details_of(publication))
+        return VhdpReading(publication, report.details_of(publication))
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""
