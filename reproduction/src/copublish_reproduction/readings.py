@@ -20,8 +20,9 @@ from copublish_reproduction.figures import Tell
 from copublish_reproduction.k_anonymity import TopDownKAnonymity
 from copublish_reproduction.table_text import markdown_table
 
-DEPTHS = (1, 2, 3, 4, 5, 8)
+DEPTHS = (1, 2, 3, 4, 5)
 STOPS = (0.0, 0.25, 1.0, 4.0)
+"""Without a rule to stop, deeper trees have more nodes than records."""
 KS = (5, 10, 20, 50, 100, 500)
 ROUNDS = (2, 3, 4, 5, None)
 
@@ -74,7 +75,7 @@ def scan_diffp_c45(folder: Path, runs: int, progress: Tell) -> list[Reading]:
             algorithm = DiffPC45(float(epsilon), depth, stop, pruned)
             values = [algorithm.accuracy(bench.plain, bench.generator) for bench in benches]
             group = f"DiffP-C4.5, {dataset.capitalize()}, epsilon {epsilon}: printed {percent}"
-            rule = f"{stop:g} deviations" if stop else "none"
+            rule = f"{stop:g} deviation{'' if stop == 1 else 's'}" if stop else "none"
             found.append(_reading(group, rule + ("" if pruned else ", not pruned"), f"depth {depth}", values))
         progress(f"DiffP-C4.5, {dataset}", len(settings), len(settings))
     return found
@@ -146,11 +147,11 @@ def daka_conclusions(readings: Sequence[Reading]) -> list[str]:
     """Sentences on which readings of DAKA lie below DistDiffGen's printed accuracy."""
     with_k = [reading for reading in readings if reading.column == f"k = {KS[0]}"]
     below = [reading for reading in with_k if reading.percent < DAKA_BELOW]
-    named = "; ".join(f"{reading.row} specializations: {reading.cell}" for reading in below) or "none"
+    named = "; ".join(f"{reading.row}: {reading.cell}" for reading in below) or "none"
     lowest = min(readings, key=lambda reading: reading.percent)
     return [
-        f"With k = {KS[0]} these are below {DAKA_BELOW}: {named}.",
-        f"Over all k the lowest is {lowest.cell} ({lowest.column}, {lowest.row} specializations).",
+        f"With k = {KS[0]} these numbers of specializations at most are below {DAKA_BELOW}: {named}.",
+        f"Over all k the lowest is {lowest.cell} ({lowest.column}, at most {lowest.row}).",
     ]
 
 

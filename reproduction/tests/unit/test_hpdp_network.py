@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import socket
 
 import numpy as np
@@ -17,6 +18,7 @@ from copublish_reproduction.hpdp_network import (
     MATRICES,
     MOST_BYTES,
     RECORDS,
+    _received,
     pack_ciphertexts,
     pack_model,
     receive_message,
@@ -83,6 +85,23 @@ def test_messages_arrive_whole_and_long_ones_are_refused():
         one.close()
         with pytest.raises(CopublishError, match="is gone"):
             receive_message(other)
+
+
+class StoppedProcess:
+    """Stands for a process that ended with an error."""
+
+    exitcode = 1
+
+
+def test_a_process_that_stops_ends_the_wait(owners):
+    pipe, other_end = multiprocessing.Pipe()
+    other_end.send("port")
+    assert _received(pipe, [StoppedProcess()]) == "port"  # what was sent before counts
+    with pytest.raises(CopublishError, match="stopped"):
+        _received(pipe, [StoppedProcess()])
+    other_end.close()
+    with pytest.raises(CopublishError, match="stopped"):
+        _received(pipe, [])
 
 
 def test_owners_that_cannot_run_together_are_refused_before_anything_starts(owners):
