@@ -116,7 +116,7 @@ def run_largest_group(plan, table, computer, gate, progress):
     return LargestGroupResult(plan.agreement, plan.groups.values[largest], noisy, consistent_counts(noisy, total))
 
 
-# result.py and publish.py: released values only.
+# publish.py: released values only.
 
 
 @dataclass(frozen=True)

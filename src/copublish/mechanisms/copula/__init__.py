@@ -14,9 +14,8 @@ from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publi
 from copublish.mechanisms.copula import publish, report
 from copublish.mechanisms.copula.model import CopulaResult
 from copublish.mechanisms.copula.plan import CopulaPlan
-from copublish.mechanisms.copula.publish import CopulaDetails
+from copublish.mechanisms.copula.publish import CopulaDetails, replicate
 from copublish.mechanisms.copula.reading import CopulaReading
-from copublish.mechanisms.copula.replicate import replicate
 from copublish.mechanisms.copula.settings import CopulaSettings
 from copublish.mechanisms.reading.estimate import Reading
 from copublish.mechanisms.reading.replicates import Draws

@@ -1,25 +1,35 @@
-"""From what the copula mechanism opened to the published table of synthetic records. Released values only."""
+"""The published table of synthetic records, from what the copula mechanism opened. Released values only.
+
+Drawing needs chance, but no secret one: the words come from SHAKE-256 under a key that is a hash of the released noisy
+values. The records are then a function of what was opened and of nothing else, so they cost no privacy, whoever knows
+the function; and all parties draw the same ones. `replicate` draws others, from what was opened with fresh noise.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
 from copublish.agreement.columns import PublicColumns, describe_column
 from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription
-from copublish.mechanisms.base import Contents, Details
-from copublish.mechanisms.copula.model import CopulaResult
-from copublish.mechanisms.copula.records import draw_columns
+from copublish.mechanisms.base import Contents, Details, Publication
+from copublish.mechanisms.copula.model import SCORE_LIMIT, CopulaResult, fit_copula
+from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
+from copublish.mechanisms.reading.noisy import deviation_of
+from copublish.mechanisms.reading.replicates import Draws
 from copublish.mechanisms.shared.allocation import Division, describe_division
-from copublish.mechanisms.shared.arrow import categories
+from copublish.mechanisms.shared.arrow import categories, domains_as_published
 from copublish.mechanisms.shared.information import LabelInformation, describe_information
-from copublish.mechanisms.shared.normal import pairs_of
-from copublish.mechanisms.shared.number_cells import InCells, numbers_in_cells
-from copublish.types import Codes, TypedJson
+from copublish.mechanisms.shared.normal import normal_steps, pairs_of
+from copublish.mechanisms.shared.number_cells import InCells, counts_of_records, numbers_in_cells
+from copublish.mechanisms.shared.post_processing import RECORDS_PER_BLOCK
+from copublish.types import Codes, IntArray, TypedJson
 
 CORRELATION_DIGITS, WITHIN_DIGITS = 6, 3
 
@@ -159,3 +169,71 @@ def values_of(domain: Domain, found: InCells) -> pa.Array:
     if isinstance(domain, CategoricalDomain):
         return categories(domain, found.cells)
     return numbers_in_cells(domain, found, found.cells >= domain.number_codes)
+
+
+def replicate(publication: Publication, details: CopulaDetails, draws: Draws) -> pa.Table:
+    """The records that everything opened, with fresh noise, would give; scores are those that were summed with."""
+    certificate = publication.certificate
+    laws = {marginal.place.column: marginal.noise for marginal in certificate.at(MARGINALS)}
+    (products,) = certificate.at(PRODUCTS)
+    noisy = {
+        name: draws.counts(laws[name], np.array(column.noisy_counts, dtype=np.int64))
+        for name, column in details.columns.items()
+    }
+    total = certificate.public_facts.number_of_records
+    if total is None:
+        weights = {name: 1 / (deviation_of(laws[name]) ** 2 * len(own)) for name, own in noisy.items()}
+        weighted = sum(weights[name] * int(own.sum()) for name, own in noisy.items())
+        total = max(0, round(weighted / sum(weights.values())))
+    domains = domains_as_published(details.public_columns.domains, publication.records)
+    counts = [
+        counts_of_records(domains[name], own, total, noise=deviation_of(laws[name])) for name, own in noisy.items()
+    ]
+    scores = [np.array(column.scores, dtype=np.int64) for column in details.columns.values()]
+    points = SCORE_LIMIT**2
+    fresh = np.rint(draws.noise(products.noise, len(details.pairs), points_per_person=points) * points)
+    sums = np.array([pair.noisy_sum_of_products for pair in details.pairs], dtype=np.int64) + fresh.astype(np.int64)
+    model = fit_copula(counts, scores, sums)
+    drawn = draw_columns(model.loadings, counts, draws.next_key())
+    return pa.table(
+        {
+            name: values_of(domains[name], InCells(cells=cells, places=places, counts=own[cells]))
+            for name, own, (cells, places) in zip(details.columns, counts, drawn, strict=True)
+        }
+    )
+
+
+Column = tuple[IntArray, IntArray]
+"""The cell of each record, and its place among the records of that cell, by the normal variable behind the column."""
+
+
+def draw_columns(loadings: IntArray, counts: Sequence[IntArray], key: bytes) -> Iterator[Column]:
+    """Yield each column of the synthetic records; each has exactly the released counts.
+
+    Records are ranked by the normal variable behind a column, and the lowest ones go into its first cell, as many as
+    were counted there, and so on.
+    """
+    n = int(counts[0].sum())
+    steps = _independent_steps(n, len(counts), key)
+    for weights, cells in zip(loadings, counts, strict=True):
+        behind = np.concatenate([block @ weights for block in _blocks(steps)] or [np.zeros(0, dtype=np.int64)])
+        order = np.argsort(behind, kind="stable")
+        cell, place = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        cell[order] = np.repeat(np.arange(len(cells), dtype=np.int64), cells)
+        first = np.cumsum(cells) - cells
+        place[order] = np.arange(n, dtype=np.int64) - np.repeat(first, cells)
+        yield cell, place
+
+
+def _independent_steps(n: int, n_columns: int, key: bytes) -> NDArray[np.int16]:
+    found = np.empty((n, n_columns), dtype=np.int16)
+    for number, start in enumerate(range(0, n, RECORDS_PER_BLOCK)):
+        block = found[start : start + RECORDS_PER_BLOCK]
+        stream = hashlib.shake_256(key + number.to_bytes(8, "little")).digest(4 * block.size)
+        block[:] = normal_steps(np.frombuffer(stream, "<u4")).reshape(block.shape)
+    return found
+
+
+def _blocks(steps: NDArray[np.int16]) -> Iterator[IntArray]:
+    for start in range(0, len(steps), RECORDS_PER_BLOCK):
+        yield steps[start : start + RECORDS_PER_BLOCK].astype(np.int64)

@@ -15,8 +15,13 @@ from copublish.mechanisms.reading.build import correlations
 from copublish.mechanisms.reading.estimate import CONFIDENCE
 from copublish.mechanisms.reading.noisy import quantile
 from copublish.mechanisms.reading.of_cells import CellReading
-from copublish.mechanisms.shared.record_words import columns_table, correlations_table, label_table
-from copublish.mechanisms.shared.report_columns import columns_with_counts, told_apart
+from copublish.mechanisms.shared.record_words import (
+    columns_table,
+    columns_with_counts,
+    correlations_table,
+    label_table,
+    told_apart,
+)
 from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
 
 STRONGEST = "Strongest correlations of scores"

@@ -14,9 +14,8 @@ from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publi
 from copublish.mechanisms.hpdp import publish, report
 from copublish.mechanisms.hpdp.model import HpdpResult
 from copublish.mechanisms.hpdp.plan import HpdpPlan
-from copublish.mechanisms.hpdp.publish import HpdpDetails
+from copublish.mechanisms.hpdp.publish import HpdpDetails, replicate
 from copublish.mechanisms.hpdp.reading import HpdpReading
-from copublish.mechanisms.hpdp.replicate import replicate
 from copublish.mechanisms.hpdp.settings import HpdpSettings
 from copublish.mechanisms.reading.estimate import Reading
 from copublish.mechanisms.reading.replicates import Draws

@@ -1,6 +1,6 @@
-"""From what was opened to the published table of synthetic records. Released values only.
+"""The published table of synthetic records and its details, from what hpdp opened. Released values only.
 
-Answers about numbers, by the counts of their cells. Released values only.
+`replicate` makes such a table once more, from the released sums with fresh noise.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescript
 from copublish.errors import ReleaseError
 from copublish.kernel.accounting.formatting import NORMAL_95
 from copublish.kernel.accounting.statements import Noise
-from copublish.mechanisms.base import Contents, Details
+from copublish.mechanisms.base import Contents, Details, Publication
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
-from copublish.mechanisms.hpdp.model import HpdpResult
+from copublish.mechanisms.hpdp.model import HpdpResult, fit_moments
+from copublish.mechanisms.hpdp.plan import MOMENTS
 from copublish.mechanisms.hpdp.records import Drawn, draw_records
 from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable, OtherTotal
 from copublish.mechanisms.reading.noisy import deviation_of, excess_of
 from copublish.mechanisms.reading.of_cells import CellReading
-from copublish.mechanisms.shared.arrow import categories
+from copublish.mechanisms.reading.replicates import Draws
+from copublish.mechanisms.shared.arrow import categories, domains_as_published
 from copublish.mechanisms.shared.number_cells import mean_and_deviation, numbers_in_cells
 from copublish.types import TypedJson
 
@@ -293,3 +295,19 @@ class CountedNumbers(CellReading):
             excess=excess_of(self._noise),
             other_total=other,
         )
+
+
+def replicate(publication: Publication, details: HpdpDetails, draws: Draws) -> pa.Table:
+    """The records that the sums with fresh noise would give, as many as were published."""
+    sums = details.noisy_sums
+    opened = [noisy for _, _, noisy, _ in sums.products] + [*sums.coordinates, *sums.records]
+    (moments,) = publication.certificate.at(MOMENTS)
+    fresh = draws.noise(moments.noise, len(opened), points_per_person=UNIT**2) * UNIT**2
+    coordinates = coordinates_of(details, domains_as_published(details.public_columns.domains, publication.records))
+    model = fit_moments(
+        coordinates,
+        np.array(opened, dtype=np.int64) + np.rint(fresh).astype(np.int64),
+        deviation=details.noise_deviation_in_people,
+        public_total=None if sums.records else details.estimated_records,
+    )
+    return table_of(coordinates, draw_records(coordinates, model, publication.records.num_rows, draws.next_key()))

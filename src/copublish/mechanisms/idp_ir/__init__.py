@@ -13,8 +13,7 @@ from copublish.errors import ReleaseError
 from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
 from copublish.mechanisms.idp_ir import publish, report
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan
-from copublish.mechanisms.idp_ir.publish import IdpIrDetails
-from copublish.mechanisms.idp_ir.result import IdpIrResult
+from copublish.mechanisms.idp_ir.publish import IdpIrDetails, IdpIrResult
 from copublish.mechanisms.idp_ir.settings import IdpIrSettings
 from copublish.mechanisms.reading.estimate import Reading
 from copublish.types import IntArray

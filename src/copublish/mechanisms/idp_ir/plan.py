@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
     from copublish.kernel.secrets.computer import Computer
     from copublish.kernel.secrets.gate import Gate
-    from copublish.mechanisms.idp_ir.result import IdpIrResult
+    from copublish.mechanisms.idp_ir.publish import IdpIrResult
     from copublish.progress import Progress
 
 CLUSTERS = "clusters"

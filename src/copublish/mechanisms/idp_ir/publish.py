@@ -1,8 +1,9 @@
-"""From what was told to the published table of records. Released values only."""
+"""The result of a run of idp-ir, and the published table of records made from it. Released values only."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -12,11 +13,24 @@ from pydantic.dataclasses import dataclass
 from copublish.agreement.columns import PublicColumns, describe_column
 from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription
 from copublish.mechanisms.base import Contents, Details
-from copublish.mechanisms.idp_ir.result import IdpIrResult
+from copublish.mechanisms.idp_ir.plan import IdpIrPlan
 from copublish.mechanisms.idp_ir.settings import WARNING, CategoryOrder, LocalSensitivity
 from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.mechanisms.shared.post_processing import order_without_meaning
 from copublish.types import IntArray
+
+
+@dataclasses.dataclass(frozen=True)
+class IdpIrResult:
+    """What the mechanism releases.
+
+    Attributes:
+        plan: How it was made.
+        values: For every column each record's published value: steps above the lower bound, or a place of a category.
+    """
+
+    plan: IdpIrPlan
+    values: Mapping[str, IntArray]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from copublish.kernel.secrets.computer import Computer
 from copublish.kernel.secrets.gate import Gate
 from copublish.kernel.secrets.own_columns import OwnColumns
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan, Sensitivity
-from copublish.mechanisms.idp_ir.result import IdpIrResult
+from copublish.mechanisms.idp_ir.publish import IdpIrResult
 from copublish.mechanisms.idp_ir.run_microaggregation import (
     by_frequency,
     cluster_sizes,

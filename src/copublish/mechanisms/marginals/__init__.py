@@ -13,12 +13,10 @@ from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, MeasuredCounts, Mechanism, Publication
 from copublish.mechanisms.marginals import report
 from copublish.mechanisms.marginals.plan import MarginalsPlan
-from copublish.mechanisms.marginals.publish import MarginalsDetails, contents_of
-from copublish.mechanisms.marginals.reading import MarginalsReading
+from copublish.mechanisms.marginals.publish import TABLES, MarginalsDetails, contents_of, measured_counts, single_tables
+from copublish.mechanisms.marginals.reading import MarginalsReading, replicate
 from copublish.mechanisms.marginals.records import MarginalsResult
-from copublish.mechanisms.marginals.replicate import replicate
 from copublish.mechanisms.marginals.settings import MarginalsSettings
-from copublish.mechanisms.marginals.tables import TABLES, measured_counts, single_tables
 from copublish.mechanisms.reading.estimate import Reading
 from copublish.mechanisms.reading.replicates import Draws
 

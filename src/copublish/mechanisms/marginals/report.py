@@ -16,11 +16,9 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from copublish.mechanisms.base import About, Publication, in_words
-from copublish.mechanisms.marginals.publish import MarginalsDetails, TableDetails
-from copublish.mechanisms.marginals.tables import file_of
+from copublish.mechanisms.marginals.publish import MarginalsDetails, TableDetails, file_of
 from copublish.mechanisms.reading.estimate import CONFIDENCE
-from copublish.mechanisms.shared.record_words import columns_table
-from copublish.mechanisms.shared.report_columns import columns_with_counts, told_apart
+from copublish.mechanisms.shared.record_words import columns_table, columns_with_counts, told_apart
 from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
 from copublish.mechanisms.shared.svg import Figure
 from copublish.mechanisms.shared.text_tables import add_row, text_table

@@ -1,13 +1,14 @@
-"""What a terminal shows of records whose columns have a budget each. Released values only."""
+"""Tables that present a release's columns in a terminal and in its report. Released values only."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.table import Table
 
 from copublish.mechanisms.reading.build import CorrelatedPair
-from copublish.mechanisms.reading.estimate import TOO_FEW, ColumnSummary
+from copublish.mechanisms.reading.estimate import TOO_FEW, CellSummary, ColumnSummary
 from copublish.mechanisms.shared.information import LabelInformation
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 
@@ -62,3 +63,38 @@ def label_table(information: LabelInformation, rows: int) -> Table:
     for told in information.told()[:rows]:
         add_row(table, told.column, f"{told.bits:.4f}", f"{told.share:.1%}", f"{told.bits_per_epsilon:.4f}")
     return table
+
+
+@dataclass(frozen=True)
+class CountedCell:
+    """One value of a column, and how many published records have it."""
+
+    records: int
+    told: CellSummary
+
+
+@dataclass(frozen=True)
+class CountedColumn:
+    """One column of a report."""
+
+    name: str
+    cells: tuple[CountedCell, ...]
+
+
+def columns_with_counts(summaries: Sequence[ColumnSummary], counts: Mapping[str, Sequence[int]]) -> list[CountedColumn]:
+    """Every column's values with their errors, and with the published records that have them."""
+    return [
+        CountedColumn(
+            summary.name,
+            tuple(
+                CountedCell(records, cell) for records, cell in zip(counts[summary.name], summary.cells, strict=True)
+            ),
+        )
+        for summary in summaries
+    ]
+
+
+def told_apart(summaries: Sequence[ColumnSummary]) -> tuple[int, int]:
+    """How many of all counts an empty cell would not have, in 95 of 100 cases; and how many counts there are."""
+    cells = [cell.people for summary in summaries for cell in summary.cells]
+    return sum(1 for people in cells if abs(people.value or 0.0) > (people.within or 0.0)), len(cells)

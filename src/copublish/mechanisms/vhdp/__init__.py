@@ -13,9 +13,8 @@ from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publi
 from copublish.mechanisms.reading.estimate import Reading
 from copublish.mechanisms.vhdp import publish, report
 from copublish.mechanisms.vhdp.plan import VhdpPlan
-from copublish.mechanisms.vhdp.publish import VhdpDetails
+from copublish.mechanisms.vhdp.publish import VhdpDetails, VhdpResult
 from copublish.mechanisms.vhdp.reading import VhdpReading
-from copublish.mechanisms.vhdp.result import VhdpResult
 from copublish.mechanisms.vhdp.settings import VhdpSettings
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
     from copublish.kernel.secrets.computer import Computer
     from copublish.kernel.secrets.gate import Gate
-    from copublish.mechanisms.vhdp.result import VhdpResult
+    from copublish.mechanisms.vhdp.publish import VhdpResult
     from copublish.progress import Progress
 
 PERTURBED = "perturbed"

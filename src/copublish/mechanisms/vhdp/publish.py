@@ -1,7 +1,9 @@
-"""From what the owners published to the table of a vhdp release. Released values only."""
+"""The result of a run of vhdp, and the published table made from it. Released values only."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -9,15 +11,49 @@ import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
 from copublish.agreement.columns import PublicColumns, describe_column
-from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription
+from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain
 from copublish.kernel.accounting.formatting import state_noise
+from copublish.kernel.accounting.perturbations import Perturb
 from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.base import Contents, Details
-from copublish.mechanisms.shared.allocation import Division, describe_division
+from copublish.mechanisms.shared.allocation import Allocation, Division, Gains, describe_division
 from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.mechanisms.shared.information import LabelInformation, describe_information
-from copublish.mechanisms.vhdp.result import VhdpResult
 from copublish.types import IntArray, TypedJson
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VhdpResult:
+    """What the mechanism releases: all of it is public from here on.
+
+    Attributes:
+        columns: Public domain of every column, in agreed order.
+        values: The published values: codes of categories, steps of numbers; in an order without meaning.
+        disclosures: What each column's noise was.
+        allocation: How the budget was divided.
+        gains: What was opened to divide it.
+    """
+
+    columns: Mapping[str, Domain]
+    values: Mapping[str, IntArray]
+    disclosures: Mapping[str, Perturb]
+    allocation: Allocation
+    gains: Gains | None = None
+
+    @property
+    def cells(self) -> dict[str, IntArray]:
+        """The published values as codes of their domains: numbers as the cells of the grid they lie in."""
+        return {name: cells_of(domain, self.values[name]) for name, domain in self.columns.items()}
+
+
+def cells_of(domain: Domain, values: IntArray) -> IntArray:
+    """The codes of published values."""
+    if not isinstance(domain, NumericalDomain):
+        return values
+    # A threshold between two steps belongs to the upper one.
+    scaled = [(edge - domain.lower).scaleb(domain.decimals_of_numbers) for edge in domain.thresholds]
+    edges = np.array([int(edge.to_integral_value("ROUND_CEILING")) for edge in scaled], dtype=np.int64)
+    return np.where(values > domain.steps, domain.number_codes, np.searchsorted(edges, values, side="right"))
 
 
 @dataclass(frozen=True, kw_only=True)

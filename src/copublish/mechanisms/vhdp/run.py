@@ -24,7 +24,7 @@ from copublish.kernel.secrets.own_columns import OwnColumns
 from copublish.mechanisms.shared.post_processing import order_without_meaning, published_columns
 from copublish.mechanisms.shared.run_gains import measure_gains
 from copublish.mechanisms.vhdp.plan import VhdpPlan
-from copublish.mechanisms.vhdp.result import VhdpResult
+from copublish.mechanisms.vhdp.publish import VhdpResult
 from copublish.progress import Progress
 from copublish.types import IntArray
 

@@ -29,7 +29,7 @@ from copublish.mechanisms.copula.model import (
     normal_scores,
 )
 from copublish.mechanisms.copula.plan import CopulaPlan, products_l1
-from copublish.mechanisms.copula.records import draw_columns
+from copublish.mechanisms.copula.publish import draw_columns
 from copublish.mechanisms.copula.run import estimated_total
 from copublish.mechanisms.copula.run_products import joint_product_sums
 from copublish.mechanisms.copula.settings import MAX_COLUMNS

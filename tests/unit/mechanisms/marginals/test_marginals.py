@@ -17,8 +17,7 @@ from copublish.errors import EngineError
 from copublish.kernel.accounting.disclosures import NEIGHBORS
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.marginals.plan import MarginalsPlan
-from copublish.mechanisms.marginals.publish import MarginalsDetails
-from copublish.mechanisms.marginals.tables import file_of
+from copublish.mechanisms.marginals.publish import MarginalsDetails, file_of
 from copublish.mechanisms.registry import plan_of
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 

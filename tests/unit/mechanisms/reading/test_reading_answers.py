@@ -18,7 +18,7 @@ from rich.console import Console
 import copublish as cp
 from copublish.cli.show_command import print_release
 from copublish.kernel.accounting.statements import Law
-from copublish.mechanisms.copula.replicate import replicate
+from copublish.mechanisms.copula.publish import replicate
 from copublish.mechanisms.reading.replicates import Draws
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from interval_coverage import MECHANISMS, made_up, questions

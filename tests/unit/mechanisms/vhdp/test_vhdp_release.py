@@ -16,7 +16,7 @@ from copublish.errors import AgreementError, BudgetExceededError
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.post_processing import order_without_meaning
-from copublish.mechanisms.vhdp.result import cells_of
+from copublish.mechanisms.vhdp.publish import cells_of
 from copublish.party.local.simulation import read_fragments, run_room
 from copublish.release.describe import describe
 from copublish.release.report.page import report_page
