@@ -77,6 +77,7 @@ BENCHMARKS = (
     Entry("release_speed", IDEAL, 1),
     Entry("microaggregation", IDEAL, 3),
     Entry("accuracy", USEFUL, 5),
+    Entry("scores", USEFUL, 5),
     Entry("hpdp_accuracy", USEFUL, 20),
     Entry("hpdp_other_tables", USEFUL, 10),
     Entry("hpdp_numbers", USEFUL, 20),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import json
 import math
 from pathlib import Path
@@ -18,6 +19,7 @@ from test_benchmarks_of_releases import OF_RELEASES
 
 import accuracy
 import run_all
+import scores
 from comparison_page import DISTANCES, page_of
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from marginals_accuracy import page_tables
@@ -265,3 +267,17 @@ def test_the_page_of_the_comparison_has_every_part():
     compared = {"made-up": {"epsilon 1": {"class tables alone": row}}}
     page = page_of({"runs": {"made-up": 2}, "comparison": compared, "halves": half})
     assert page.count("| **class tables alone** |") == 3 and "Does a plan on other data help?" in page
+
+
+def test_one_more_record_moves_information_gains_apart_by_at_most_the_stated_range_and_not_by_much_less():
+    """Children of two splits, each with two classes, of up to 60 records; one more is in a child of either split."""
+    some = (0, 1, 2, 30)
+    children = np.array(list(itertools.product(some, repeat=4))).reshape(-1, 2, 2)
+    added = children + np.array([[1, 0], [0, 0]])
+    changes = scores.information_gain(added) - scores.information_gain(children)
+    at_most = int(added.sum(axis=(1, 2)).max())
+    apart = changes.max() - changes.min()
+    assert scores.range_of_information_gain(at_most) / 2 < apart <= scores.range_of_information_gain(at_most)
+    by_record = scores.information_gain_per_record(added) - scores.information_gain_per_record(children)
+    assert by_record.max() == 1  # a record beside the only one of a part, of another class
+    assert scores.information_gain(np.array([[[8, 0], [0, 8]]])) == 16  # a bit for each

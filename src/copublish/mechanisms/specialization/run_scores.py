@@ -7,6 +7,7 @@ places that no candidate takes get a score that never wins.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from copublish.agreement.axis import Axis
+from copublish.agreement.domain import Domain
 from copublish.agreement.protocol.shapes import MAX_RECORDS
 from copublish.errors import EngineError
 from copublish.kernel.programs.packing import add, bits_within, in_agreed_order
@@ -28,6 +30,20 @@ from copublish.types import IntArray
 
 Spread = Literal["own", "added", "joint"]
 """How an attribute's counts by class are spread: with one party, as summands at several, or as a secret table."""
+
+
+FEW_CODES = 130
+"""Of a domain that is counted on one axis: a written grid and missing. Finer ones are counted on two shorter axes."""
+
+
+def digits(domain: Domain) -> tuple[Axis, Axis]:
+    """A domain's codes as the two digits of a number, so that a record is marked on few cells twice, not on all once.
+
+    Together they are the codes in order, with some behind them that no value has.
+    """
+    base = math.isqrt(domain.size - 1) + 1
+    codes = np.arange(domain.size, dtype=np.int64)
+    return Axis(domain.name, codes // base, base), Axis(domain.name, codes % base, base)
 
 
 @dataclass
@@ -57,6 +73,9 @@ class CandidateScores:
             if self.table.is_additive(axes):
                 self._own_tables[name] = self.table.count_locally(axes).reshape(shape)
             else:
+                if agreement.partition == "arbitrary" and domain.size > FEW_CODES:
+                    axes[:1] = digits(domain)
+                    shape = (axes[0].n_cells * axes[1].n_cells, shape[1])  # codes that do not exist count nobody
                 counts = self.table.count_jointly(axes, self.computer, noise_bits=None)
                 self._secret_tables[name] = self.computer.compute(
                     in_agreed_order, counts.secret, place_of_cell=counts.place_of_cell(), shape=shape
