@@ -19,6 +19,11 @@ grid = { edges = [2, 5.5] }
 decimals = 1
 held_by = ["bank", "loans"]
 
+[attributes.z]
+kind = "numerical"
+bounds = [0, 99999]
+held_by = "bank"
+
 [attributes."a.b"]
 kind = "categorical"
 values = ["x", "y"]
