@@ -153,7 +153,7 @@ def test_a_chain_that_was_begun_twice_is_found_with_what_was_edited_before(tmp_p
 
 def test_a_chain_whose_hashes_were_all_computed_anew_is_found_by_what_was_signed(tmp_path: Path) -> None:
     from copublish.kernel.ledger.chain import BEFORE_THE_FIRST, entries_of
-    from copublish.release.ledger_evidence import receipt_problems
+    from copublish.party.own_ledger import receipt_problems
 
     def forge(database: sqlite3.Connection) -> None:
         """Make the first limit another one, in the table and in the chain, and hash everything after it."""

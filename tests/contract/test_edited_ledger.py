@@ -17,7 +17,7 @@ from copublish.cli.ledger_text import print_ledger
 from copublish.cli.terminal import Format
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.release.ledger_evidence import receipt_problems
+from copublish.party.own_ledger import receipt_problems
 from support.full_ledger import PRICE, columns, compare, full_of_anything, restore_schema
 from support.profiles import examples
 

@@ -18,7 +18,7 @@ from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.party.local.processes import _error
 from copublish.party.local.simulation import read_fragments, run_room
-from copublish.party.preflight import preflight
+from copublish.party.session import preflight
 from support import fragment_frames, random_table, seeded, small_mapping
 
 PINS = {"bank": "sha256:" + "1" * 64, "loans": "sha256:" + "2" * 64}

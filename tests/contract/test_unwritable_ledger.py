@@ -22,7 +22,7 @@ from copublish.errors import LedgerError, PartyLostError
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.ledger.ledger import ROOM_BYTES, Ledger, Limit
 from copublish.mechanisms.registry import plan_of
-from copublish.party.preflight import preflight
+from copublish.party.session import preflight
 from support import random_table
 from support.messages import masked_agreement, publish_by_masked_sums, split_rows
 

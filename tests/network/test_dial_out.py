@@ -11,12 +11,11 @@ import pytest
 import copublish as cp
 from copublish.agreement.protocol.table import ACCEPTED, ALIVE, GREETING, PROBLEM, PROTOCOL
 from copublish.errors import MeetingError
-from copublish.party.network import way_out
+from copublish.party.network import proxy
 from copublish.party.network.channel import Channel, RefusedError, UnreachableError
 from copublish.party.network.dialing import AlreadyRunningError, dial
 from copublish.party.network.measuring import answer_measurements
-from copublish.party.network.offered_connections import SPARE
-from copublish.party.network.parked_connections import MAX_PARKED
+from copublish.party.network.offered_connections import MAX_PARKED, SPARE
 from copublish.party.network.port import Port
 from copublish.party.network.proxy import ProxyError, ProxyUnreachableError, connect_out
 from support.circle import SECONDS, Circle
@@ -127,8 +126,8 @@ def test_who_calls_on_a_parked_connection_cannot_pass_for_somebody_else(circle, 
 
 
 def test_what_a_party_parks_says_nothing_and_answers_signs_of_life_alone(circle, monkeypatch):
-    monkeypatch.setattr("copublish.party.network.parked_connections.SIGN_OF_LIFE_SECONDS", 0.2)
-    monkeypatch.setattr("copublish.party.network.parked_connections.ANSWER_SECONDS", SECONDS)
+    monkeypatch.setattr("copublish.party.network.offered_connections.SIGN_OF_LIFE_SECONDS", 0.2)
+    monkeypatch.setattr("copublish.party.network.offered_connections.ANSWER_SECONDS", SECONDS)
     p0 = circle.port("p0")
     silent, answers = park(circle), park(circle)
     for _ in range(3):  # the silent one is asked first and keeps the other one from nothing
@@ -175,7 +174,7 @@ def test_what_is_in_the_way_on_ones_own_side_is_told_to_others_without_its_name(
 def test_a_key_that_can_no_longer_be_used_leaves_no_connection_behind(circle, tmp_path, monkeypatch):
     circle.port("p0")
     opened = []
-    monkeypatch.setattr(way_out, "connect_out", lambda *where: opened.append(connect_out(*where)) or opened[-1])
+    monkeypatch.setattr(proxy, "connect_out", lambda *where: opened.append(connect_out(*where)) or opened[-1])
     gone = dataclasses.replace(circle.identities["p1"], key_file=tmp_path / "gone.pem", key=None)
     with pytest.raises(MeetingError, match="can no longer be used"):
         dial(circle.agreement, "p1", gone, "p0", "status")

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.release.ledger_evidence import receipt_problems, release_problems
+from copublish.party.own_ledger import receipt_problems, release_problems
 from copublish.release.verify import verify_release
 from support.node import NAMES, end_of, finish, on_loopback
 from support.postgres import READER_PASSWORD, server

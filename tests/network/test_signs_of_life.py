@@ -11,13 +11,11 @@ import pytest
 from copublish.party.network import forwarding as pump
 from copublish.party.network import meeting, messenger, proxy, relay_talk, rendezvous
 from copublish.party.network import offered_connections as offers
-from copublish.party.network import parked_connections as parking
 from copublish.party.network.forwarding import Frames
 from copublish.party.network.messenger import PortMessenger
 from copublish.party.network.port import Port
-from copublish.party.network.proxy import Proxy
+from copublish.party.network.proxy import Proxy, WayOut
 from copublish.party.network.relay import Limits
-from copublish.party.network.way_out import WayOut
 from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
 from support.protocol import ANYTHING
@@ -30,7 +28,7 @@ RUN_SECONDS = 1.5 * IDLE_SECONDS
 
 
 def often(monkeypatch, seconds: float) -> None:
-    for module in (meeting, messenger, offers, parking, pump, relay_talk, rendezvous):
+    for module in (meeting, messenger, offers, pump, relay_talk, rendezvous):
         monkeypatch.setattr(module, "SIGN_OF_LIFE_SECONDS", seconds)
     monkeypatch.setattr(rendezvous, "RETRY_SECONDS", SIGN_SECONDS / 2)
     monkeypatch.setattr(proxy, "means_loopback", lambda host: False)

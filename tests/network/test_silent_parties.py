@@ -22,7 +22,7 @@ import copublish as cp
 from copublish.errors import PartyLostError, SilenceError
 from copublish.party.local.messenger import PipeMessenger, pipes_between
 from copublish.party.local.processes import _error
-from copublish.party.network.liveness import who_is_silent
+from copublish.party.network.meeting import who_is_silent
 from copublish.party.network.messenger import PortMessenger
 from support import random_table
 from support.circle import SECONDS, Circle, identities_in
@@ -157,7 +157,7 @@ def test_half_a_message_and_then_nothing_is_silence(home):
 
 
 def test_who_answers_at_its_port_or_has_ended_is_not_silent_and_who_does_not_is(home, monkeypatch):
-    monkeypatch.setattr("copublish.party.network.liveness.ANSWER_SECONDS", SECONDS)
+    monkeypatch.setattr("copublish.party.network.meeting.ANSWER_SECONDS", SECONDS)
     may_answer = threading.Event()
     with Circle(home[1], 3) as circle:
         ports = circle.ports(["p0", "p1"])
@@ -167,7 +167,7 @@ def test_who_answers_at_its_port_or_has_ended_is_not_silent_and_who_does_not_is(
         ports["p1"]._closed.set()
         listener.setblocking(True)
         monkeypatch.setattr("copublish.party.network.port.Port._attend", lambda *_: may_answer.wait(SECONDS))
-        monkeypatch.setattr("copublish.party.network.liveness.ANSWER_SECONDS", 1.0)
+        monkeypatch.setattr("copublish.party.network.meeting.ANSWER_SECONDS", 1.0)
         ports["p1"]._closed.clear()
         assert who_is_silent(ports["p0"], None) == "p1"
         assert who_is_silent(ports["p0"], "p2") == "p1"  # p2 was waited for, and waits itself

@@ -15,7 +15,7 @@ from copublish.files.home import HOME_VARIABLE
 from copublish.party.keys.identity import Identity, new_identity
 from copublish.party.network.meeting import Meeting
 from copublish.party.network.port import Port
-from copublish.party.network.way_out import WayOut
+from copublish.party.network.proxy import WayOut
 from support import repartition, small_mapping
 from support.node import free_port
 from support.waiting import SECONDS

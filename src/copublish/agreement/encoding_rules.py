@@ -1,9 +1,17 @@
-"""Rules for cells that are not as agreed. They are public and cover every cell, so that no value can end a run."""
+"""Rules that give every cell a code, also where it is not as agreed, and codes of numbers.
+
+All of it is public and follows from the agreement and the cell alone. Rules cover every cell, so that no value can end
+a run.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from copublish.agreement.attributes import CategoricalAttribute, NumericalAttribute
 from copublish.agreement.domain import (
@@ -15,6 +23,7 @@ from copublish.agreement.domain import (
     describe_domain,
     format_number,
 )
+from copublish.types import Codes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,3 +151,42 @@ def _with_number_for_missing(plain: ColumnRule, text: str) -> ColumnRule:
     if not isinstance(domain, NumericalDomain) or domain.missing or not domain.lower <= number <= domain.upper:
         raise ValueError(f"missing values of '{domain.name}' go where there is none")
     return replace(plain, number_for_missing=number)
+
+
+def encode_cell_of_nobody(rule: ColumnRule) -> tuple[int, int]:
+    """The code of a cell that no party holds, and its number in steps, -1 if it has none: missing, by the rule.
+
+    Privacy:
+        Stability: none is needed, both follow from the agreement. Who holds which cell is public between the parties.
+    """
+    if not isinstance(rule.domain, NumericalDomain) or rule.number_for_missing is None:
+        return rule.missing, -1
+    number = np.array([float(rule.number_for_missing)])
+    codes = small_codes(codes_of_numbers(rule.domain, number), rule.domain)
+    return int(codes[0]), int(quantize(rule.domain, number, codes)[0])
+
+
+def quantize(domain: NumericalDomain, numbers: NDArray[np.float64], codes: Codes) -> NDArray[np.int64]:
+    """A column's numbers in steps of the last agreed decimal above the lower bound; -1 where there is none.
+
+    Args:
+        domain: The column's public domain.
+        numbers: One for every record.
+        codes: Their codes: past those of numbers, one is missing or held elsewhere.
+    """
+    is_number = (codes < domain.number_codes) & np.isfinite(numbers)
+    scale, lowest = 10.0**domain.decimals_of_numbers, int(domain.lower.scaleb(domain.decimals_of_numbers))
+    within = np.clip(np.where(is_number, numbers, 0.0), float(domain.lower), float(domain.upper))
+    steps = np.rint(within * scale).astype(np.int64) - lowest
+    return cast(NDArray[np.int64], np.where(is_number, np.clip(steps, 0, domain.steps), -1))
+
+
+def codes_of_numbers(domain: NumericalDomain, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The code of each number: the grid cell that it lies in."""
+    thresholds = np.array([float(threshold) for threshold in domain.thresholds])
+    return np.searchsorted(thresholds, numbers, side="right").astype(np.int64)
+
+
+def small_codes(codes: NDArray[np.int64], domain: Domain) -> Codes:
+    """The same codes in the smallest type that holds all codes of the domain."""
+    return cast(Codes, codes.astype(np.min_scalar_type(domain.size)))

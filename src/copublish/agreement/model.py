@@ -1,12 +1,14 @@
 """The agreement: everything about a release that all parties fix in public before any data is touched.
 
 The models here and in the modules of its sections are the reference for `agreement.toml`; docs/reference/agreement.md
-explains every key. Nothing here is ever inferred from private data.
+explains every key. Nothing here is ever inferred from private data. Parties hash the one spelling of an agreement, so
+comments and the order of keys mean nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal
@@ -18,7 +20,6 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, field_v
 
 from copublish.agreement.attributes import Attribute, ClassAttribute, NumericalAttribute, distinct
 from copublish.agreement.budget import ColumnBudget
-from copublish.agreement.canonical import canonical_spelling, hashes_of_parts
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
 from copublish.agreement.domain import CategoricalDomain, Domain, flat_taxonomy
 from copublish.agreement.encoding_rules import ColumnRule, rule_of_attribute, rule_of_class
@@ -26,6 +27,38 @@ from copublish.agreement.parties import AgreedNetwork, Party
 from copublish.agreement.rules import broken_rules
 from copublish.agreement.section import BudgetShare, Number, Section, Whole, refuse_bool
 from copublish.agreement.settings import MechanismSettings, Need, Partition, known_settings, names_of_mechanisms
+
+ORDERED_TABLES = ("parties", "attributes", "taxonomy")
+
+
+def canonical_spelling(agreement: Agreement) -> str:
+    """An agreement in the spelling that is hashed: with its defaults, and without keys that say nothing."""
+    content = agreement.model_dump(by_alias=True, exclude_none=True)
+    return json.dumps(_canonical(content), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+
+def hashes_of_parts(spelling: str) -> dict[str, str]:
+    """A hash for every part of an agreement in its one spelling."""
+    found: dict[str, object] = {}
+    for key, value in json.loads(spelling).items():
+        if key in ("parties", "attributes"):
+            found |= {f"{key}.{name}": content for name, content in value}
+            found[f"order of {key}"] = [name for name, _ in value]
+        else:
+            found[key] = value
+    return {key: hashlib.sha256(json.dumps(value).encode()).hexdigest() for key, value in found.items()}
+
+
+def _canonical(value: object, *, ordered: bool = False) -> object:
+    """Spell numbers as fractions, and tables whose order matters as lists of pairs."""
+    if isinstance(value, dict):
+        if ordered:
+            return [[key, _canonical(item, ordered=isinstance(item, dict))] for key, item in value.items()]
+        return {key: _canonical(item, ordered=key in ORDERED_TABLES) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in value]
+    return str(Fraction(value)) if isinstance(value, Decimal) else value
+
 
 MAX_EXPECTED = 10**12
 

@@ -16,7 +16,7 @@ from copublish.cli.node_command import WORDS
 from copublish.cli.options import resolved, with_options
 from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
 from copublish.errors import MeetingError, PartyFileError
-from copublish.files.party_file import PARTY_FILE
+from copublish.files.home import PARTY_FILE
 from copublish.party.detached.runs import ledger_problem
 from copublish.party.doctor import Diagnosis, Doctor
 from copublish.party.keys.identity import Passphrase, identity_folder

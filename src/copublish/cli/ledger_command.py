@@ -14,7 +14,7 @@ from copublish.cli.terminal import Format, FormatOption, print_json, results_con
 from copublish.errors import LedgerError, visible
 from copublish.files.home import default_ledger
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.release.ledger_evidence import receipt_problems, release_problems
+from copublish.party.own_ledger import receipt_problems, release_problems
 
 
 def verify(

@@ -18,8 +18,7 @@ from copublish.errors import MeetingError
 from copublish.party.keys.identity import Identity, Passphrase, load_identity
 from copublish.party.network.channel import UnreachableError
 from copublish.party.network.dialing import dial, listen_at, own_run_listens, refuse_unfit_hosts
-from copublish.party.network.proxy import Proxy
-from copublish.party.network.way_out import WayOut
+from copublish.party.network.proxy import Proxy, WayOut
 
 WORDS = {True: "ok", False: "NO", None: "?"}
 

@@ -25,8 +25,7 @@ from copublish.party.network.channel import Channel, RefusedError, UnprovenPeerE
 from copublish.party.network.dialing import AlreadyRunningError, dial, own_run_listens, refuse_unfit_hosts, status_of
 from copublish.party.network.measuring import MeasuredLink, ask_to_dial_back, measure
 from copublish.party.network.port import Port
-from copublish.party.network.proxy import Proxy, ProxyError, connect_out
-from copublish.party.network.way_out import WayOut
+from copublish.party.network.proxy import Proxy, ProxyError, WayOut, connect_out
 from copublish.release.prepare import facts_of
 
 NOTABLE_SECONDS = 60.0

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from copublish.errors import PartyFileError
-from copublish.files.party_file import PARTY_FILE, party_file_content
+from copublish.files.home import PARTY_FILE, party_file_content
 from copublish.party.options import Declared, options_of
 
 WIDTH = 100

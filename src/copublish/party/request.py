@@ -14,13 +14,11 @@ from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.engines.spu.parallel_sessions import HERE, ONE_WORKER, Workers
 from copublish.errors import MeetingError, OptionError, SourceError
-from copublish.files.home import home_folder, identities_folder
-from copublish.files.party_file import PARTY_FILE
+from copublish.files.home import PARTY_FILE, home_folder, identities_folder
 from copublish.party.audit_file import default_audit_file
 from copublish.party.keys.identity import CERTIFICATE_FILE, certificates_in, common_name, identity_folder
 from copublish.party.log import SYSLOG, TO_STDERR
-from copublish.party.network.proxy import Proxy, proxy_from
-from copublish.party.network.way_out import WayOut
+from copublish.party.network.proxy import Proxy, WayOut, proxy_from
 from copublish.party.options import Address, Option, build, given_in, options_of, to_json
 from copublish.party.party_file import read_party_file
 from copublish.release.evidence.approvals import default_approvals_folder

@@ -1,4 +1,4 @@
-"""One release at one party, between machines: from the port to the release folder."""
+"""One release at one party, between machines: checks before anybody is called, the port, and the release folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
-from copublish.engines.choice import engine_for, loading_seconds, loading_worker
+from copublish.engines.choice import engine_for, loading_seconds, loading_worker, refuse_missing_engine
 from copublish.engines.spu.parallel_sessions import refuse_unfit_workers, sessions_of
 from copublish.engines.spu.process import LoadingWorker
 from copublish.engines.spu.requests import EngineRecorder
@@ -33,6 +33,7 @@ from copublish.errors import (
 from copublish.files.interrupts import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.kernel.certificate.certificate import AuditStatement
+from copublish.kernel.checks import refuse_by_ledger
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.records.fragment import Fragment
@@ -41,12 +42,10 @@ from copublish.party.audit_file import read_audit
 from copublish.party.evidence_exchange import SigningContext, signer_problem
 from copublish.party.keys.identity import Identity
 from copublish.party.network.dialing import refuse_unfit_hosts
-from copublish.party.network.liveness import who_is_silent
-from copublish.party.network.meeting import Meeting
+from copublish.party.network.meeting import Meeting, who_is_silent
 from copublish.party.network.messenger import PortMessenger
 from copublish.party.network.port import Log, Port
 from copublish.party.network.rendezvous import Waiting
-from copublish.party.preflight import preflight
 from copublish.party.publishing import publish_release
 from copublish.party.record_maps import kept_beside
 from copublish.party.request import RunSettings
@@ -54,9 +53,28 @@ from copublish.progress import Notice, Progress, no_notice
 from copublish.release.evidence.approvals import own_approvals, refuse_too_few
 from copublish.release.evidence.signing import Signer
 from copublish.release.folder import Release, refuse_unwritable
-from copublish.release.prepare import facts_of
+from copublish.release.prepare import facts_of, prepare
+from copublish.rows.reading import check_columns
 from copublish.rows.rows_or_counts import read_rows_or_counts
 from copublish.rows.sources import Source
+
+
+def preflight(
+    agreement: Agreement, party: str, source: Source | None, ledger: Ledger, *, out: Path, overwrite: bool
+) -> Plan[Any]:
+    """Check one party's part of a run between machines, before anybody is asked or called. No row is read.
+
+    Raises:
+        CopublishError: If the agreement cannot run, columns are not as agreed, the ledger refuses, or the release
+            could not be written.
+    """
+    plan = prepare(agreement)
+    refuse_missing_engine(agreement, party)
+    refuse_unwritable(out, overwrite=overwrite)
+    check_columns(agreement, party, source)
+    refuse_by_ledger(plan, party, ledger)
+    return plan
+
 
 SEE_IT_TOO_SECONDS = 2.0
 """How long a party that has seen a check of inputs fail stays, so that every other one sees it for itself: whoever is

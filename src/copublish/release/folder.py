@@ -33,9 +33,8 @@ from copublish.release.evidence.signatures import (
 )
 from copublish.release.metadata import metadata_files
 from copublish.release.readme import definition_list, folder_readme, html_table
-from copublish.release.sense import making_sense_of
 from copublish.release.staging import refuse_existing, refuse_unwritable, staged_folder
-from copublish.release.statistics import ReadableRelease
+from copublish.release.statistics import ReadableRelease, making_sense_of
 from copublish.release.stored import StoredRelease, read_stored_release
 
 if TYPE_CHECKING:

@@ -1,20 +1,52 @@
-"""Means, medians, shares and correlations of a release, with intervals that know its noise. Released values only."""
+"""Means, medians, shares and correlations of a release, with intervals that know its noise. Released values only.
+
+Files of a release can belong together, by their digests, and still not fit together: `making_sense_of` says so.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+import pyarrow as pa
+
+from copublish.errors import ReleaseError
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate, checked_confidence
 from copublish.mechanisms.reading.replicates import Draws, check_replicates, interval_by_replicates
-from copublish.release.sense import making_sense_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@contextmanager
+def making_sense_of(release: Publication) -> Iterator[None]:
+    """What fails on what a release says is told as such.
+
+    Raises:
+        ReleaseError: In the place of an error of Python about a value, a key or a number.
+    """
+    try:
+        yield
+    except (
+        LookupError,
+        ValueError,
+        ArithmeticError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        StopIteration,
+        pa.ArrowException,
+    ) as exc:
+        raise ReleaseError(
+            f"The release '{release.certificate.release}' does not fit together ({type(exc).__name__}): its "
+            "certificate, details and tables say different things. Was it changed after it was published?"
+        ) from exc
+
 
 REPLICATES = 200
 

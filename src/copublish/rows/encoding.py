@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain, format_number
-from copublish.agreement.encoding_rules import ColumnRule
-from copublish.agreement.number_codes import codes_of_numbers, small_codes
+from copublish.agreement.encoding_rules import ColumnRule, codes_of_numbers, small_codes
 from copublish.types import BoolArray, Codes
 
 MISSING_REFUSED = 'missing values, which the agreement refuses (missing = "category" would allow them)'

@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from copublish.agreement.domain import Domain, NumericalDomain
-from copublish.agreement.encoding_rules import ColumnRule
+from copublish.agreement.encoding_rules import ColumnRule, quantize
 from copublish.agreement.model import Agreement
-from copublish.agreement.number_codes import quantize
 from copublish.errors import FragmentError, NotCountedThereError, SourceError
 from copublish.kernel.records.fragment import Fragment
 from copublish.rows.agreed_columns import column_problems

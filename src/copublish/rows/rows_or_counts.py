@@ -1,18 +1,28 @@
-"""What a run reads of one party's data: their rows, or counts of them where rows can stay in the database.
+"""One party's data as a run reads them: their rows, or counts of them where rows can stay in the database.
 
 Counts are enough where owners have whole rows, nobody's identifiers are compared, and the mechanism asks for tables of
-counts alone. All of that is in the agreement, so which of the two is read tells nothing.
+counts alone. All of that is in the agreement, so which of the two is read tells nothing. The database counts rows by
+cell, and every row is one record. An agreement that names an identifier needs the identifiers themselves, to compare
+them and to find a person's rows, and those are read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
+from typing import Any, NoReturn
 
+import numpy as np
+
+from copublish.agreement.axis import Axis, n_cells
 from copublish.agreement.model import Agreement
-from copublish.errors import FragmentError, NotCountedThereError, SourceError
+from copublish.errors import EngineError, FragmentError, NotCountedThereError, SourceError
 from copublish.kernel.records.fragment import Fragment
+from copublish.rows.cell_expressions import ListedTexts
 from copublish.rows.changes import AnyRule, Change, Changes, changed_cells
-from copublish.rows.counted import CountedFragment, count_fragment
+from copublish.rows.coded_columns import CHANGED, ROWS, CodedColumn, learn_column
 from copublish.rows.database import DatabaseTable
 from copublish.rows.reading import (
     empty_fragment,
@@ -22,7 +32,201 @@ from copublish.rows.reading import (
     refuse_unagreed_source,
     subject_of,
 )
-from copublish.rows.sources import Source, is_ibis_table, open_source, streams_rows
+from copublish.rows.sources import OpenSource, Source, is_ibis_table, open_source, streams_rows
+from copublish.types import Codes, IntArray
+
+CELL = "cell"
+
+MOST_CELLS_AT_ONCE = 2**22
+"""Up to so many combinations of codes, a public number, the table of all columns is counted once, before anybody is
+called: 32 MiB. With more, each table is counted when it is asked for."""
+
+
+class _RowsThatStayed(Mapping[str, Codes]):
+    """In the place of codes: whoever asks for rows is told that there are none, and never that there are zero."""
+
+    def _refuse(self) -> NoReturn:
+        raise EngineError("The rows of this party stay in its database, and something else than counts was asked for.")
+
+    def __getitem__(self, name: str) -> NoReturn:
+        self._refuse()
+
+    def __iter__(self) -> NoReturn:
+        self._refuse()
+
+    def __len__(self) -> NoReturn:
+        self._refuse()
+
+    def __contains__(self, name: object) -> NoReturn:
+        self._refuse()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What was counted so far, and where to count more.
+
+    Attributes:
+        source: Where the rows are.
+        subject: How an error calls them.
+        columns: What is known of every column, the class among them.
+        class_name: The class; none if the agreement has no class.
+        joint: How many rows have each combination of codes, an axis for every column in their order, the code of null
+            rows included; none if there are too many combinations.
+    """
+
+    source: Source
+    subject: str
+    columns: Mapping[str, CodedColumn]
+    class_name: str | None
+    joint: IntArray | None = None
+
+    def by_cell(self, axes: Sequence[Axis]) -> IntArray:
+        """The rows by cell, shape (n_cells of each axis); null rows are not counted."""
+        classes = [axis for axis in axes if axis.column == self.class_name]
+        # Which rows are null has to be known, so the class is always counted; at last its cells are added up.
+        whole = [*axes] if classes or self.class_name is None else [*axes, self._one_cell_of(self.class_name)]
+        cells = [np.append(axis.cell_of_code, axis.n_cells) for axis in whole]  # the last code: null rows
+        counts = self._query(whole, cells) if self.joint is None else self._from_joint(self.joint, whole, cells)
+        if self.class_name is None:
+            return counts  # no row is null
+        place = next(number for number, axis in enumerate(whole) if axis.column == self.class_name)
+        kept = np.take(counts, range(whole[place].n_cells), axis=place)
+        return kept if classes else kept.sum(axis=place)
+
+    def _one_cell_of(self, column: str) -> Axis:
+        """The axis on which all values of a column are one cell."""
+        return Axis(column, np.zeros(self.columns[column].rule.domain.size, dtype=np.int64), 1)
+
+    def _width(self, axis: Axis) -> int:
+        return axis.n_cells + (axis.column == self.class_name)
+
+    def _from_joint(self, joint: IntArray, axes: Sequence[Axis], cells: Sequence[IntArray]) -> IntArray:
+        names = list(self.columns)
+        places = [names.index(axis.column) for axis in axes]
+        others = tuple(number for number in range(len(names)) if number not in places)
+        counts: IntArray = joint.sum(axis=others).transpose(np.argsort(np.argsort(places)))
+        for number, (axis, cell_of_code) in enumerate(zip(axes, cells, strict=True)):
+            by_cell = np.zeros((self._width(axis), *np.delete(counts.shape, number)), dtype=np.int64)
+            np.add.at(by_cell, cell_of_code[: counts.shape[number]], np.moveaxis(counts, number, 0))
+            counts = np.moveaxis(by_cell, 0, number)
+        return counts
+
+    def _query(self, axes: Sequence[Axis], cells: Sequence[IntArray]) -> IntArray:
+        with open_source(self.source, self.subject) as opened:
+            return self.count_there(opened, axes, cells)
+
+    def count_there(self, opened: OpenSource, axes: Sequence[Axis], cells: Sequence[IntArray]) -> IntArray:
+        """Have the database count, and check that the rows are those of the first count.
+
+        Raises:
+            SourceError: If a column's counts are others than before.
+        """
+        import ibis
+
+        shape = tuple(self._width(axis) for axis in axes)
+        number: Any = ibis.literal(0, "int64")
+        for axis, cell_of_code, width in zip(axes, cells, shape, strict=True):
+            own = self.columns[axis.column].cells.expression(opened.table, cell_of_code)
+            number = number * ibis.literal(width, "int64") + own
+        selected = opened.table.select(number.name(CELL))
+        found = opened.connection.to_pyarrow(selected.group_by(CELL).aggregate(selected.count().name(ROWS)))
+        counts = np.zeros(int(np.prod(shape, dtype=object)), dtype=np.int64)
+        counts[found.column(CELL).to_numpy().astype(np.int64)] = found.column(ROWS).to_numpy().astype(np.int64)
+        counts = counts.reshape(shape)
+        for place, (axis, cell_of_code) in enumerate(zip(axes, cells, strict=True)):
+            before = np.zeros(axis.n_cells + 1, dtype=np.int64)
+            np.add.at(before, cell_of_code, self.columns[axis.column].private_counts)
+            now = counts.sum(axis=tuple(other for other in range(len(axes)) if other != place))
+            if not np.array_equal(now, before[: len(now)]):
+                raise SourceError(CHANGED.format(subject=self.subject))
+        return counts
+
+
+@dataclass(frozen=True)
+class CountedFragment(Fragment):
+    """The counts of one party's rows, which stay where they are.
+
+    Attributes:
+        counted: What was counted, and where to count more.
+
+    Privacy:
+        Stability: 1 for adding or removing a row, 1 for replacing one: `histogram` gives what `local_histogram` gives
+            of the same rows, so the proof for tables of counts holds. If a table that is counted more than once
+            changes in between without a trace in any column's counts, each count is one of some rows, and one person
+            is in one cell of each.
+    """
+
+    counted: Counts | None = field(default=None, repr=False)
+
+    def histogram(self, axes: Sequence[Axis]) -> IntArray:
+        """Rows by cell, shape (n_cells,), last axis fastest; null rows are not counted."""
+        return self._known().by_cell(axes).reshape(n_cells(axes))
+
+    def pair_histograms(self, groups: Mapping[int, Sequence[Axis]]) -> dict[tuple[int, int], IntArray]:
+        """For every two groups of columns the rows by their cells: shape (cells of one, cells of the other)."""
+        shapes = {key: n_cells(group) for key, group in groups.items()}
+        return {
+            (a, b): self.histogram([*groups[a], *groups[b]]).reshape(shapes[a], shapes[b])
+            for a, b in combinations(groups, 2)
+        }
+
+    def known_columns(self) -> Mapping[str, CodedColumn]:
+        """What is known of every column, for the owner of the rows."""
+        return self._known().columns
+
+    def _known(self) -> Counts:
+        if self.counted is None:
+            raise EngineError("There are no counts of this party's rows.")
+        return self.counted
+
+    def take(self, positions: IntArray) -> Fragment:
+        """Not for rows that stayed."""
+        raise EngineError("The rows of this party stay in its database, and they were to be put in another order.")
+
+
+def count_fragment(
+    agreement: Agreement, party: str, opened: OpenSource, source: Source, subject: str
+) -> CountedFragment:
+    """Have a database count one party's rows.
+
+    Args:
+        agreement: What is agreed.
+        party: Whose rows.
+        opened: The source, open.
+        source: The same, to open it again.
+        subject: How an error calls the rows.
+
+    Raises:
+        NotCountedThereError: If counts there could be others than here.
+        SourceError: If the table changes meanwhile.
+    """
+    columns = {
+        name: learn_column(opened.connection, opened.table, agreement.encoding[name])
+        for name in agreement.columns_of(party)
+    }
+    totals = {int(column.private_counts.sum()) for column in columns.values()}
+    if len(totals) != 1:
+        raise SourceError(CHANGED.format(subject=subject))
+    counts = Counts(source=source, subject=subject, columns=columns, class_name=agreement.class_name)
+    axes = [Axis.of(column.rule.domain) for column in columns.values()]
+    cells = [np.append(axis.cell_of_code, axis.n_cells) for axis in axes]
+    if n_cells(axes) <= MOST_CELLS_AT_ONCE:
+        joint = counts.count_there(opened, axes, cells)
+        counts = Counts(**{**vars(counts), "joint": joint})
+    else:
+        # Texts of cells are in the queries to come. Each is tried here, so that none can end a run that has begun.
+        for column, axis, cell_of_code in zip(columns.values(), axes, cells, strict=True):
+            if isinstance(column.cells, ListedTexts):
+                counts.count_there(opened, [axis], [cell_of_code])
+    return CountedFragment(
+        party,
+        totals.pop(),
+        _RowsThatStayed(),
+        {name: column.rule.domain.size for name, column in columns.items()},
+        class_column=agreement.class_name,
+        counted=counts,
+    )
+
 
 NO_ROWS = (
     "Rows cannot be streamed out of {where}, so it can only be asked for counts, and that is not possible here: {why}. "

@@ -14,7 +14,7 @@ from copublish.engines.ideal import Room
 from copublish.mechanisms.registry import plan_of
 from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
-from copublish.rows import counted
+from copublish.rows import rows_or_counts
 from copublish.rows.rows_or_counts import read_rows_or_counts
 from support import repartition, small_mapping
 
@@ -29,7 +29,7 @@ def table_of(rows):
 
 
 def test_rows_that_stay_can_fail_after_the_reservation_which_stays_spent(monkeypatch):
-    monkeypatch.setattr(counted, "MOST_CELLS_AT_ONCE", 0)  # each table is counted when it is asked for
+    monkeypatch.setattr(rows_or_counts, "MOST_CELLS_AT_ONCE", 0)  # each table is counted when it is asked for
     mapping = repartition(small_mapping(), "horizontal")
     mapping["records"] = {"expected": 100}
     mapping["class"] = {"name": "default", "values": ["no", "yes"]}

@@ -16,7 +16,7 @@ from copublish.mechanisms.base import Mechanism
 from copublish.mechanisms.registry import mechanism_named, mechanism_of, mechanisms, plan_of, register
 from copublish.mechanisms.specialization import Specialization
 from copublish.party.local.simulation import simulate_fragments
-from copublish.party.preflight import preflight
+from copublish.party.session import preflight
 from copublish.release.prepare import prepare, prepare_simulation
 from copublish.tools.planning.trials import with_mechanism
 from support import small_mapping

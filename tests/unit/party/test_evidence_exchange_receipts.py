@@ -33,8 +33,8 @@ from copublish.mechanisms.registry import plan_of
 from copublish.party.evidence_exchange import SigningContext
 from copublish.party.keys.identity import new_identity
 from copublish.party.local.processes import throwaway_ledger
+from copublish.party.own_ledger import receipt_problems, release_problems
 from copublish.release.evidence.signatures import ReleaseStatement
-from copublish.release.ledger_evidence import receipt_problems, release_problems
 from copublish.release.verify import verify_release
 from support.signed import NAMES, Signers
 

@@ -22,10 +22,9 @@ from copublish import DatabaseTable, SourceError
 from copublish.agreement.axis import Axis
 from copublish.kernel.records.fragment import Fragment
 from copublish.rows import spark as spark_rows
-from copublish.rows.counted import CountedFragment
 from copublish.rows.database import reading_problem
 from copublish.rows.reading import check_columns, opened_for, read_and_tell, read_fragment
-from copublish.rows.rows_or_counts import read_rows_or_counts
+from copublish.rows.rows_or_counts import CountedFragment, read_rows_or_counts
 from copublish.rows.sources import source_from
 from copublish.rows.spark import SCRATCH_VARIABLE, plain_address
 from support import repartition, small_mapping

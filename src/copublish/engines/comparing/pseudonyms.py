@@ -29,8 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copublish.agreement.protocol.table import ANY_SHARED, COMMON_PLACES, JOINT_KEY, PSEUDONYMS
-from copublish.engines.comparing.curve import Draw, Factor, Points, from_bytes
-from copublish.engines.comparing.lists import receive_list, send_list
+from copublish.engines.comparing.curve import Draw, Factor, Points, from_bytes, receive_list, send_list
 from copublish.engines.messages import Messenger
 from copublish.errors import EngineError, ProgramMismatchError
 from copublish.types import IntArray

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from copublish.agreement.encoding_rules import encode_cell_of_nobody
 from copublish.agreement.model import Agreement
-from copublish.agreement.number_codes import encode_cell_of_nobody
 from copublish.agreement.protocol.table import AT_TWO_PARTIES, HOLDERS, ROWS
 from copublish.errors import EngineError, FragmentError, ProgramMismatchError
 from copublish.kernel.records.fragment import Fragment

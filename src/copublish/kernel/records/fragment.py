@@ -1,7 +1,7 @@
 """A party's cells as small integer codes, and counting them locally.
 
-A fragment has its rows here, or leaves them where they lie and asks there for counts (`counted.py`). Whoever needs
-counts alone asks `histogram` and `pair_histograms`, which both kinds answer.
+A fragment has its rows here, or leaves them where they lie and asks there for counts (`rows_or_counts.py`). Whoever
+needs counts alone asks `histogram` and `pair_histograms`, which both kinds answer.
 """
 
 from __future__ import annotations

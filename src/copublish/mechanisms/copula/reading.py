@@ -15,10 +15,9 @@ from copublish.mechanisms.copula.model import SCORE_LIMIT
 from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
 from copublish.mechanisms.copula.publish import CopulaDetails
 from copublish.mechanisms.reading.build import Moments, correlation
-from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable, OtherTotal
 from copublish.mechanisms.reading.estimate import Estimate
 from copublish.mechanisms.reading.noisy import NoisyNumber, deviation_of, excess_of
-from copublish.mechanisms.reading.of_cells import CellReading
+from copublish.mechanisms.reading.of_cells import CellReading, ColumnCells, NoisyTable, OtherTotal
 
 OF_SCORES = (
     "Pearson's, of the published scores of agreed cells (a correlation of ranks), from unbiased sums of products, by "

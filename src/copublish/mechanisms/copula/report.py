@@ -16,13 +16,15 @@ from copublish.mechanisms.reading.estimate import CONFIDENCE
 from copublish.mechanisms.reading.noisy import quantile
 from copublish.mechanisms.reading.of_cells import CellReading
 from copublish.mechanisms.shared.record_words import (
+    Snippets,
     columns_table,
     columns_with_counts,
     correlations_table,
     label_table,
+    quoted,
     told_apart,
+    with_copublish,
 )
-from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
 
 STRONGEST = "Strongest correlations of scores"
 

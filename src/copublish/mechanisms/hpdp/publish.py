@@ -23,9 +23,8 @@ from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinate
 from copublish.mechanisms.hpdp.model import HpdpResult, fit_moments
 from copublish.mechanisms.hpdp.plan import MOMENTS
 from copublish.mechanisms.hpdp.records import Drawn, draw_records
-from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable, OtherTotal
 from copublish.mechanisms.reading.noisy import deviation_of, excess_of
-from copublish.mechanisms.reading.of_cells import CellReading
+from copublish.mechanisms.reading.of_cells import CellReading, ColumnCells, NoisyTable, OtherTotal
 from copublish.mechanisms.reading.replicates import Draws
 from copublish.mechanisms.shared.arrow import categories, domains_as_published
 from copublish.mechanisms.shared.number_cells import mean_and_deviation, numbers_in_cells

@@ -26,7 +26,6 @@ from copublish.mechanisms.reading.build import (
     estimate_share,
     summary_of_category,
 )
-from copublish.mechanisms.reading.cells import ColumnCells
 from copublish.mechanisms.reading.estimate import (
     CONFIDENCE,
     Among,
@@ -39,7 +38,7 @@ from copublish.mechanisms.reading.estimate import (
     published_values,
 )
 from copublish.mechanisms.reading.noisy import NoisyNumber, deviation_of, excess_of, ratio
-from copublish.mechanisms.reading.of_cells import CELLS_HIDE
+from copublish.mechanisms.reading.of_cells import CELLS_HIDE, ColumnCells
 from copublish.types import FloatArray
 
 BY_SUMS = "from unbiased noisy sums, by the law of their noise"

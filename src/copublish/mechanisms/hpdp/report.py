@@ -17,8 +17,7 @@ from copublish.mechanisms.hpdp.publish import HpdpDetails, NumberDetails, coordi
 from copublish.mechanisms.reading.build import CorrelatedPair, correlations
 from copublish.mechanisms.reading.estimate import CONFIDENCE
 from copublish.mechanisms.reading.noisy import deviation_of, excess_of, quantile
-from copublish.mechanisms.shared.record_words import columns_table, correlations_table
-from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
+from copublish.mechanisms.shared.record_words import Snippets, columns_table, correlations_table, quoted, with_copublish
 
 STRONGEST = "Strongest correlations"
 

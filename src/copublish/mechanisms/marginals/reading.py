@@ -23,9 +23,8 @@ from copublish.mechanisms.marginals.measurements import AGAIN, CHOSEN, FIRST
 from copublish.mechanisms.marginals.model import TABLE_BITS, FittingProblem, MeasuredTable, from_units
 from copublish.mechanisms.marginals.publish import TABLES, MarginalsDetails, records_table
 from copublish.mechanisms.marginals.records import draw_codes
-from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable, OtherTotal
 from copublish.mechanisms.reading.noisy import LAPLACE_EXCESS
-from copublish.mechanisms.reading.of_cells import CellReading
+from copublish.mechanisms.reading.of_cells import CellReading, ColumnCells, NoisyTable, OtherTotal
 from copublish.mechanisms.reading.replicates import Draws
 from copublish.mechanisms.shared.arrow import domains_as_published
 from copublish.types import FloatArray

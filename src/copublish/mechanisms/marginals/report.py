@@ -18,8 +18,14 @@ from rich.table import Table
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.marginals.publish import MarginalsDetails, TableDetails, file_of
 from copublish.mechanisms.reading.estimate import CONFIDENCE
-from copublish.mechanisms.shared.record_words import columns_table, columns_with_counts, told_apart
-from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
+from copublish.mechanisms.shared.record_words import (
+    Snippets,
+    columns_table,
+    columns_with_counts,
+    quoted,
+    told_apart,
+    with_copublish,
+)
 from copublish.mechanisms.shared.svg import Figure
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 

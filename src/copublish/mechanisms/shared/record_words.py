@@ -1,14 +1,19 @@
-"""Tables that present a release's columns in a terminal and in its report. Released values only."""
+"""Tables and lines of code that present a release, in a terminal and in its report. Released values only."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 
 from rich.table import Table
 
+from copublish.errors import ReleaseError
+from copublish.mechanisms.base import Publication
 from copublish.mechanisms.reading.build import CorrelatedPair
-from copublish.mechanisms.reading.estimate import TOO_FEW, CellSummary, ColumnSummary
+from copublish.mechanisms.reading.estimate import CONFIDENCE, TOO_FEW, CellSummary, ColumnSummary, Estimate
 from copublish.mechanisms.shared.information import LabelInformation
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 
@@ -98,3 +103,48 @@ def told_apart(summaries: Sequence[ColumnSummary]) -> tuple[int, int]:
     """How many of all counts an empty cell would not have, in 95 of 100 cases; and how many counts there are."""
     cells = [cell.people for summary in summaries for cell in summary.cells]
     return sum(1 for people in cells if abs(people.value or 0.0) > (people.within or 0.0)), len(cells)
+
+
+@dataclass(frozen=True)
+class Snippets:
+    """The same question in three ways, filled in for one release."""
+
+    copublish: str
+    python: str
+    r: str
+
+
+def quoted(text: str) -> str:
+    """A text as a string of Python and of R: one of JSON is both."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def with_copublish(publication: Publication) -> str:
+    """Lines that ask the release by copublish: those that it answers."""
+    reading = publication.reading
+    lines = ["import copublish as cp", "", 'release = cp.load_release(".")  # the release folder']
+    numbers = [summary for summary in reading.summaries() if summary.is_number and summary.mean is not None]
+    for summary in numbers[:1]:
+        for asked in ("mean", "median"):
+            lines.append(f"print(release.{asked}({quoted(summary.name)}))")
+    label = reading.summaries()[-1]
+    if label.cells:
+        lines.append(f"print(release.share({quoted(label.name)}, {quoted(label.cells[-1].label)}))")
+        among = {label.name: label.cells[-1].label}
+        for summary in numbers[:1]:
+            if _answers(partial(reading.mean, summary.name, among, CONFIDENCE)):
+                condition = f"{{{quoted(label.name)}: {quoted(label.cells[-1].label)}}}"
+                lines.append(f"print(release.mean({quoted(summary.name)}, among={condition}))")
+    for one, other in pairwise(numbers):
+        if _answers(partial(reading.correlation, one.name, other.name, CONFIDENCE)):
+            lines.append(f"print(release.correlation({quoted(one.name)}, {quoted(other.name)}))")
+            break
+    return "\n".join(lines) + "\n"
+
+
+def _answers(ask: Callable[[], Estimate]) -> bool:
+    try:
+        ask()
+    except ReleaseError:
+        return False
+    return True

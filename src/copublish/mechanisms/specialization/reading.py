@@ -14,10 +14,9 @@ from copublish.agreement.columns import NOISY_COUNT
 from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.reading.build import estimate_count
-from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable
 from copublish.mechanisms.reading.estimate import CONFIDENCE, Among, Estimate, exactly
 from copublish.mechanisms.reading.noisy import NoisyNumber, deviation_of, excess_of
-from copublish.mechanisms.reading.of_cells import BY_COUNTS, CellReading
+from copublish.mechanisms.reading.of_cells import BY_COUNTS, CellReading, ColumnCells, NoisyTable
 from copublish.mechanisms.specialization.plan import LEAVES
 from copublish.mechanisms.specialization.publish import CutDetails
 from copublish.types import FloatArray, IntArray

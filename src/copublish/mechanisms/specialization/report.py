@@ -17,8 +17,7 @@ from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate
 from copublish.mechanisms.reading.noisy import deviation_of
-from copublish.mechanisms.shared.record_words import columns_table
-from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
+from copublish.mechanisms.shared.record_words import Snippets, columns_table, quoted, with_copublish
 from copublish.mechanisms.shared.svg import Figure
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.mechanisms.specialization.values import (

@@ -12,8 +12,7 @@ from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomai
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.shared.arrow import decimals_of
 from copublish.mechanisms.shared.privacy_words import epsilon_decimal, noise_words
-from copublish.mechanisms.shared.record_words import columns_table, label_table
-from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
+from copublish.mechanisms.shared.record_words import Snippets, columns_table, label_table, quoted, with_copublish
 from copublish.mechanisms.vhdp.plan import PERTURBED
 from copublish.mechanisms.vhdp.publish import VhdpDetails
 

@@ -35,9 +35,8 @@ from copublish.party.network.channel import (
     plain_channel,
     secure_channel,
 )
-from copublish.party.network.proxy import DIAL_SECONDS
+from copublish.party.network.proxy import DIAL_SECONDS, DIRECT, WayOut
 from copublish.party.network.relay_talk import call_at_relay
-from copublish.party.network.way_out import DIRECT, WayOut
 
 ENGINE_PATIENCE_SECONDS = 120.0
 """How long a connection of the engine waits for the worker at its end, which may still be loading."""

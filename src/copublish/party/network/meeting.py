@@ -1,4 +1,4 @@
-"""Hearing from the other parties while a run is under way, from the moment all have met to their last words."""
+"""Messages of the other parties during a run, from the moment all have met to their last words, and who is silent."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from copublish.agreement.protocol.message import Word, WrongWordError
 from copublish.agreement.protocol.table import AGREED, ALIVE, DONE, HELLO, STOP
 from copublish.errors import MeetingError, plain_text
+from copublish.party.network.channel import SilentError
 from copublish.party.network.port import Log, Port
 from copublish.party.network.rendezvous import Rendezvous, Waiting, left, lost_word
 from copublish.party.network.sockets import SIGN_OF_LIFE_SECONDS
@@ -152,3 +153,36 @@ class Meeting:
                 to_peer.send_word(word, content)
             to_peer.close()
             from_peer.break_off()  # the thread that listens closes it
+
+
+ANSWER_SECONDS = 5.0
+"""How long a party that is well may take to answer at its port, on a busy machine too."""
+
+
+def who_is_silent(port: Port, waited_for: str | None) -> str | None:
+    """Name the party that does not even answer at its port; if all do, the one that was waited for, if it is known.
+
+    A process that is stopped, and a machine that is gone, answer nothing. One that has ended closes its connections,
+    and is no silence.
+    """
+    answers: dict[str, bool] = {}
+    threads = [threading.Thread(target=_ask, args=(port, peer, answers), daemon=True) for peer in port.peers]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + ANSWER_SECONDS
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    silent = [peer for peer in port.peers if not answers.get(peer, False)]
+    return waited_for if waited_for in silent else next(iter(silent), waited_for)
+
+
+def _ask(port: Port, peer: str, answers: dict[str, bool]) -> None:
+    """Note whether a party answers, be it with a refusal."""
+    try:
+        port.dial(peer, "status").close()
+    except SilentError:
+        answers[peer] = False
+    except MeetingError:
+        answers[peer] = True
+    else:
+        answers[peer] = True

@@ -1,14 +1,17 @@
-"""Connections that a party which nobody can dial opens itself and offers to the others, so that they can call it.
+"""Connections that a party which nobody can dial opens itself, so that others can call it: offered, and parked.
 
-Where another party can be dialed they are parked there, and checked first. At a relay they wait for the other party's
-call, and are checked then. Either way what comes is attended to as at a port.
+Where another party can be dialed they are parked there, and checked first as any other: both certificates are the
+agreed ones. At a relay they wait for the other party's call, and are checked then. Either way what comes is attended to
+as at a port. `Parked` is the end where they are parked.
 """
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -17,11 +20,11 @@ from copublish.agreement.parties import way_between
 from copublish.agreement.protocol.table import ALIVE, GREETING
 from copublish.errors import MeetingError
 from copublish.party.keys.identity import Identity
-from copublish.party.network.channel import Channel
-from copublish.party.network.dialing import dial
+from copublish.party.network.channel import Channel, SilentError, UnreachableError
+from copublish.party.network.dialing import dial, say_what_for
+from copublish.party.network.proxy import WayOut
 from copublish.party.network.relay_talk import enter_relay, wait_to_be_called
 from copublish.party.network.sockets import SIGN_OF_LIFE_SECONDS
-from copublish.party.network.way_out import WayOut
 
 SPARE = 2
 """How many connections wait at once for calls of one party. One that is used is replaced at once."""
@@ -137,3 +140,106 @@ def _next_greeting(peer: str, channel: Channel) -> dict[str, Any]:
         if word is GREETING:
             return cast(dict[str, Any], content)
         channel.send_word(ALIVE)
+
+
+ANSWER_SECONDS = 5.0
+MAX_PARKED = 6
+"""Of one party. It keeps two there; more are left of a run that ended."""
+
+
+class Parked:
+    """What waits here to be called on, by party.
+
+    Args:
+        parties: Those that cannot be dialed.
+    """
+
+    def __init__(self, parties: Iterable[str]) -> None:
+        self._waiting: dict[str, list[Channel]] = {party: [] for party in parties}
+        self._changed, self._closed = threading.Condition(), threading.Event()
+        if self._waiting:
+            threading.Thread(target=self._keep_alive, daemon=True).start()
+
+    def __contains__(self, party: str) -> bool:
+        return party in self._waiting
+
+    def park(self, party: str, channel: Channel) -> None:
+        """Keep a connection of a party until somebody wants to call it."""
+        with self._changed:
+            mine = self._waiting[party]
+            mine.append(channel)
+            too_many = [mine.pop(0)] if len(mine) > MAX_PARKED else []
+            if self._closed.is_set():
+                too_many, mine[:] = list(mine), []
+            self._changed.notify_all()
+        for old in too_many:
+            old.close()
+
+    def call(self, party: str, peer: str, purpose: str, *, run: str | None, seconds: float) -> Channel:
+        """Call a party on one of its connections and say what for; those that have ended are passed over.
+
+        Raises:
+            UnreachableError: If it has left none open in time, or does not answer.
+            RefusedError: If it refuses.
+        """
+        deadline = time.monotonic() + seconds
+        where = f"'{peer}' on a connection that it dialed"
+        while True:
+            channel = self._take(peer, deadline)
+            if channel is None:
+                raise SilentError(f"'{peer}', which dials in itself and has not done so")
+            try:
+                return say_what_for(channel, party, peer, purpose, run=run, where=where)
+            except SilentError:
+                raise
+            except UnreachableError:
+                if time.monotonic() > deadline:
+                    raise
+
+    def close(self) -> None:
+        """End all that wait here."""
+        self._closed.set()
+        with self._changed:
+            waiting = [channel for mine in self._waiting.values() for channel in mine]
+            for mine in self._waiting.values():
+                mine.clear()
+            self._changed.notify_all()
+        for channel in waiting:
+            channel.close()
+
+    def _take(self, party: str, deadline: float) -> Channel | None:
+        """The newest connection of a party that has not ended; none if there is none in time."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(
+                    lambda: bool(self._waiting[party]) or self._closed.is_set(), max(0.0, deadline - time.monotonic())
+                )
+                if not self._waiting[party]:
+                    return None
+                channel = self._waiting[party].pop()
+            if not channel.has_ended():
+                return channel
+            channel.close()
+
+    def _keep_alive(self) -> None:
+        """Exchange a word on every connection now and then; one that is silent keeps no other one waiting."""
+        while not self._closed.wait(SIGN_OF_LIFE_SECONDS):
+            with self._changed:
+                waiting = [(party, channel) for party, mine in self._waiting.items() for channel in mine]
+            for party, channel in waiting:
+                with contextlib.suppress(RuntimeError):  # out of threads: the next time, then
+                    threading.Thread(target=self._exchange_words, args=(party, channel), daemon=True).start()
+
+    def _exchange_words(self, party: str, channel: Channel) -> None:
+        """Ask for a sign of life, and let go who gives none."""
+        with self._changed:
+            if channel not in self._waiting[party]:
+                return  # somebody calls on it
+            self._waiting[party].remove(channel)
+        try:
+            channel.send_word(ALIVE, seconds=ANSWER_SECONDS)
+            channel.receive_word(ALIVE, sender=f"Party '{party}'", seconds=ANSWER_SECONDS)
+        except MeetingError:
+            channel.close()
+        else:
+            self.park(party, channel)

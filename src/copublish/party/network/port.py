@@ -36,11 +36,9 @@ from copublish.party.network.channel import (
 from copublish.party.network.dialing import OnlyOneHere, dial, listen_at, refuse_unfit_hosts
 from copublish.party.network.engine_link import EngineLinks
 from copublish.party.network.measuring import answer_measurements
-from copublish.party.network.offered_connections import Offers
-from copublish.party.network.parked_connections import Parked
-from copublish.party.network.proxy import DIAL_SECONDS
+from copublish.party.network.offered_connections import Offers, Parked
+from copublish.party.network.proxy import DIAL_SECONDS, DIRECT, WayOut
 from copublish.party.network.sockets import MAX_OF_ONE_PARTY, ConnectionLimits, Places
-from copublish.party.network.way_out import DIRECT, WayOut
 from copublish.release.prepare import facts_of
 
 Log = Callable[..., None]

@@ -1,6 +1,7 @@
-"""Getting out: a TCP connection to an address, directly or through an HTTP proxy that passes it on (CONNECT).
+"""TCP connections out of this machine, directly or through an HTTP proxy that passes them on (CONNECT).
 
-A proxy sees where the connection goes, when and how much. What is inside has TLS of its own, end to end.
+A proxy sees where the connection goes, when and how much. What is inside has TLS of its own, end to end. `WayOut` has
+the proxy, if there is one, and after how long a dead link counts as broken.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from copublish.errors import MeetingError, plain_text
 from copublish.party.network.channel import RefusedError, SilentError, UnreachableError, means_loopback
+from copublish.party.network.sockets import tune
 
 VARIABLES, EXEMPTIONS = ("https_proxy", "HTTPS_PROXY"), ("no_proxy", "NO_PROXY")
 """In the order in which other programs look."""
@@ -249,3 +251,46 @@ def _why(error: OSError | UnicodeError) -> str:
     if isinstance(error, TimeoutError):
         return "no answer"
     return (error.strerror or "no connection").lower()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WayOut:
+    """Settings of the connections that one party opens.
+
+    Attributes:
+        proxy: The proxy, if there is one.
+        timeout_seconds: How long a connection may be dead before it counts as broken.
+    """
+
+    proxy: Proxy | None = None
+    timeout_seconds: int = 60
+
+    def connect(self, host: str, port: int, name: str) -> socket.socket:
+        """A connection to an address.
+
+        Args:
+            host: Its name or number.
+            port: Its port.
+            name: The words for it in messages.
+
+        Raises:
+            UnreachableError: If nobody answers there.
+            RefusedError: If a proxy refuses.
+        """
+        try:
+            sock = connect_out(host, port, self.proxy)
+        except (OSError, UnicodeError) as exc:
+            raise not_reached(exc, name) from exc
+        try:
+            self.tune(sock)
+        except OSError as exc:  # it has been closed already
+            sock.close()
+            raise UnreachableError(f"the connection was closed by {name}") from exc
+        return sock
+
+    def tune(self, sock: socket.socket) -> None:
+        """Have a connection send at once, and notice a dead link."""
+        tune(sock, self.timeout_seconds)
+
+
+DIRECT = WayOut()

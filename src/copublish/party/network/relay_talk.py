@@ -34,8 +34,8 @@ from copublish.party.network.channel import (
     outer_channel,
 )
 from copublish.party.network.forwarding import carry
+from copublish.party.network.proxy import DIRECT, WayOut
 from copublish.party.network.sockets import SIGN_OF_LIFE_SECONDS
-from copublish.party.network.way_out import DIRECT, WayOut
 
 Role = Literal["wait", "call"]
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import Domain, NumericalDomain
-from copublish.agreement.number_codes import quantize
+from copublish.agreement.encoding_rules import quantize
 from copublish.errors import EvaluationError, FragmentError
 from copublish.kernel.records.record_map import RecordMap, digest_of_rows
 from copublish.party.record_maps import read_record_map

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
+from copublish.agreement.encoding_rules import quantize
 from copublish.agreement.model import Agreement
-from copublish.agreement.number_codes import quantize
 from copublish.errors import EvaluationError
 from copublish.kernel.records.fragment import Fragment
 from copublish.rows.changes import Change

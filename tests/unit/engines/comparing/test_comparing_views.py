@@ -23,10 +23,9 @@ from hypothesis import strategies as st
 from copublish.agreement.protocol import table
 from copublish.agreement.protocol.message import Letter
 from copublish.engines.comparing import curve
+from copublish.engines.comparing.comparison import PaddedChain, RoundsOfLists
 from copublish.engines.comparing.curve import Factor, from_bytes, made_up_points
-from copublish.engines.comparing.padded_chain import PaddedChain
 from copublish.engines.comparing.pseudonyms import KEY_BYTES, PseudonymJoin, is_ascending, joint_key, pseudonyms_of
-from copublish.engines.comparing.rounds import RoundsOfLists
 from copublish.errors import ProgramMismatchError
 from support.messages import Post, all_of
 from support.profiles import examples

@@ -11,10 +11,9 @@ from copublish.agreement.domain import NumericalDomain
 from copublish.errors import ReleaseError
 from copublish.kernel.accounting.statements import Law, Noise
 from copublish.mechanisms.reading.build import estimate_of, estimate_share
-from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable, OtherTotal
 from copublish.mechanisms.reading.estimate import TOO_FEW, Estimate
 from copublish.mechanisms.reading.noisy import NoisyNumber, deviation_of, quantile, ratio
-from copublish.mechanisms.reading.of_cells import CellReading
+from copublish.mechanisms.reading.of_cells import CellReading, ColumnCells, NoisyTable, OtherTotal
 from copublish.mechanisms.reading.replicates import Draws, interval_by_replicates
 
 

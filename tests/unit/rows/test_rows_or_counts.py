@@ -26,11 +26,10 @@ import copublish as cp
 from copublish.agreement.axis import Axis
 from copublish.errors import EngineError
 from copublish.kernel.records.fragment import Fragment
-from copublish.rows import coded_columns, counted
+from copublish.rows import coded_columns, rows_or_counts
 from copublish.rows.cell_expressions import first_decimal
-from copublish.rows.counted import CountedFragment
 from copublish.rows.reading import read_and_tell, read_fragment
-from copublish.rows.rows_or_counts import read_rows_or_counts, tell_of_rows_or_counts, why_rows
+from copublish.rows.rows_or_counts import CountedFragment, read_rows_or_counts, tell_of_rows_or_counts, why_rows
 from support import repartition, seeded, simulate_with, small_mapping
 from support.postgres import server
 from support.profiles import examples
@@ -97,9 +96,9 @@ rows_of_any_kind = st.lists(
 )
 
 
-@pytest.fixture(params=[counted.MOST_CELLS_AT_ONCE, 0], ids=["all at once", "table by table"])
+@pytest.fixture(params=[rows_or_counts.MOST_CELLS_AT_ONCE, 0], ids=["all at once", "table by table"])
 def _at_once_or_not(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counted, "MOST_CELLS_AT_ONCE", request.param)
+    monkeypatch.setattr(rows_or_counts, "MOST_CELLS_AT_ONCE", request.param)
 
 
 @pytest.mark.usefixtures("_at_once_or_not")
@@ -139,7 +138,7 @@ def test_a_cell_that_no_query_can_hold_changes_nothing_that_others_see(tmp_path:
 
 def test_every_text_of_a_query_was_tried_before_a_run_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the look at characters left out, reading is what fails, and not a count during the run."""
-    monkeypatch.setattr(counted, "MOST_CELLS_AT_ONCE", 0)
+    monkeypatch.setattr(rows_or_counts, "MOST_CELLS_AT_ONCE", 0)
     monkeypatch.setattr(coded_columns, "NOT_IN_QUERIES", re.compile("(?!)"))
     with pytest.raises(cp.SourceError, match="cannot be read"):
         read_rows_or_counts(agreed(), "p0", with_control_characters(tmp_path))
@@ -323,7 +322,7 @@ def test_a_table_that_changes_between_two_counts_is_noticed() -> None:
     axes = [Axis.of(domain) for domain in agreement.columns.values()]
     before = found.histogram(axes)
     connection.execute("UPDATE rows SET job = 'b' WHERE rowid = (SELECT min(rowid) FROM rows WHERE job = 'a')")
-    if counted.MOST_CELLS_AT_ONCE:  # everything was counted once
+    if rows_or_counts.MOST_CELLS_AT_ONCE:  # everything was counted once
         assert found.histogram(axes).tolist() == before.tolist()
         return
     with pytest.raises(cp.SourceError, match="changed while they were counted"):

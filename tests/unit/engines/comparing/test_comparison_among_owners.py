@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from copublish.agreement.protocol.message import Letter
 from copublish.agreement.protocol.table import ANSWERED, ASKED, COMMON, COMPLETE, PADDED, PASSED, ROUND
-from copublish.engines.comparing import lists as lists_in_messages
-from copublish.engines.comparing.comparison import AmongOwners, ComparesByMessages
+from copublish.engines.comparing import curve
+from copublish.engines.comparing.comparison import AmongOwners, ComparesByMessages, PaddedChain
 from copublish.engines.comparing.curve import POINT_BYTES, Factor, from_bytes, multiples_of
-from copublish.engines.comparing.padded_chain import PaddedChain
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from support.messages import Post, QueueMessenger, all_of
 from support.profiles import examples
@@ -111,7 +110,7 @@ def test_lists_that_are_too_long_are_not_sent_and_not_taken_in(monkeypatch):
         for n_bytes in pieces:
             post._boxes["b", "a"].put((ASKED.topic.encode(), bytes(n_bytes)))
         with pytest.raises(ProgramMismatchError, match="'b' sent, or was about to send, more as 'points to multiply'"):
-            lists_in_messages.receive_list(post.messenger("a"), "b", ASKED)
+            curve.receive_list(post.messenger("a"), "b", ASKED)
 
 
 def test_repeated_and_too_many_identifiers_are_not_sent():
