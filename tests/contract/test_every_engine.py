@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from copublish.engines.ideal import Room
-from copublish.engines.masked_sums.engine import MaskedSumEngine
+from copublish.engines.masked_sums import MaskedSumEngine
 from copublish.errors import BudgetExceededError, EngineError, PartyLostError, ProgramMismatchError
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Measure, Select

@@ -11,7 +11,7 @@ import pytest
 import copublish as cp
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT
-from copublish.party.record_maps import FOLDER, read_record_map
+from copublish.party.publishing import FOLDER, read_record_map
 from copublish.tools.evaluation.matched import matched_loss
 from support.node import DATASET, NAMES, TwoParties, free_port
 

@@ -7,7 +7,7 @@ import pytest
 
 import copublish as cp
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.party.record_maps import map_file, read_record_map
+from copublish.party.publishing import map_file, read_record_map
 from copublish.tools.evaluation.matched import matched_loss
 from support import fragment_frames, no_noise, random_table, seeded
 from support.idp_ir import idp_ir_mapping, naive_values

@@ -11,7 +11,7 @@ import pytest
 
 import copublish as cp
 from copublish.agreement.protocol import table
-from copublish.engines.masked_sums.engine import MaskedSumEngine
+from copublish.engines.masked_sums import MaskedSumEngine
 from copublish.errors import FragmentError, PartyLostError
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.party.local.messenger import PipeMessenger, pipes_between

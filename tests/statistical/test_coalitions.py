@@ -17,7 +17,7 @@ from scipy import signal, stats
 from test_shared_noise import ALPHA, discrete_laplace_law, p_value
 
 from copublish.agreement.protocol.table import MASK_KEY
-from copublish.engines.masked_sums.engine import WORD, MaskedSumEngine, key_stream, pair_key
+from copublish.engines.masked_sums import WORD, MaskedSumEngine, key_stream, pair_key
 from copublish.kernel.noise.shared_laplace import NoiseShares, SharedLaplace
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.secrets.secret import SecretCounts

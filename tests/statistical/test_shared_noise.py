@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from copublish.engines.masked_sums.engine import MaskedSumEngine
+from copublish.engines.masked_sums import MaskedSumEngine
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Measure
 from copublish.kernel.ledger.ledger import Ledger, Limit

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engines.masked_sums.engine import MaskedSumEngine
+from copublish.engines.masked_sums import MaskedSumEngine
 from copublish.engines.messages import Carried, Messenger, refuse_announced, taken
 from copublish.errors import PartyLostError
 from copublish.kernel.ledger.ledger import Ledger

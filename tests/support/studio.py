@@ -14,7 +14,7 @@ import httpx
 import uvicorn
 
 from copublish.studio.context import Desk
-from copublish.studio.login import Entrance
+from copublish.studio.guard import Entrance
 from copublish.studio.server import studio_app
 
 PORT = 8765

@@ -1,4 +1,8 @@
-"""Reading agreement files, and telling people what is wrong with them in words they can act on."""
+"""Reading agreement files, telling people what is wrong with them, and placeholders of what is not decided yet.
+
+A placeholder stands in a draft where nobody has decided: a text that no agreement can be run with. A guess that loads
+would be agreed on by whoever overlooks it, so what is not known is never filled with something that merely looks right.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import difflib
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -20,10 +24,29 @@ from copublish.agreement.budget import ColumnBudget
 from copublish.agreement.computation import Computation
 from copublish.agreement.model import Agreement, Privacy, Records
 from copublish.agreement.parties import AgreedNetwork, Party
-from copublish.agreement.placeholders import places_to_fill_in
 from copublish.agreement.settings import MechanismSettings, known_settings, names_of_mechanisms
 from copublish.errors import AgreementError, plain_text, unsafe_texts
 from copublish.files.regular import MIB, read_inside, read_regular
+
+FILL_IN = "FILL IN"
+
+
+def places_to_fill_in(content: object) -> Iterator[str]:
+    """Yield the place of everything in nested mappings and lists that is still to be filled in."""
+    left: list[tuple[str, object]] = [("", content)]
+    while left:
+        place, value = left.pop()
+        if is_placeholder(value):
+            yield place
+        elif isinstance(value, Mapping):
+            left += [(f"{place}.{key}".removeprefix("."), item) for key, item in reversed(list(value.items()))]
+
+
+def is_placeholder(value: object) -> bool:
+    """Whether a value, or one in a list, is still to be filled in."""
+    values = value if isinstance(value, list | tuple) else (value,)
+    return any(isinstance(one, str) and one == FILL_IN for one in values)
+
 
 LARGEST_FILE = 16 * MIB
 """Of an agreement, and of a file with taxonomies."""

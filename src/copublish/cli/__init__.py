@@ -18,9 +18,16 @@ from typer.rich_utils import rich_format_error
 
 import copublish
 from copublish.cli.commands import COMMANDS, add_command, add_summary
-from copublish.cli.failures import INTERRUPTED, SuggestingGroup, asks_for_json, tell_error, tell_failure
+from copublish.cli.failures import (
+    INTERRUPTED,
+    NOTHING_CHARGED,
+    SuggestingGroup,
+    asks_for_json,
+    tell_error,
+    tell_failure,
+    words_when_stopped,
+)
 from copublish.cli.plug_ins import add_plug_ins
-from copublish.cli.stopping import NOTHING_CHARGED, words_when_stopped
 from copublish.cli.terminal import note
 from copublish.errors import CopublishError
 

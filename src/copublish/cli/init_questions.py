@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import typer
 
-from copublish.agreement.placeholders import FILL_IN
+from copublish.agreement.loading import FILL_IN
 from copublish.cli.terminal import note
 from copublish.errors import visible
 from copublish.rows.agreed_columns import column_types, offered_values

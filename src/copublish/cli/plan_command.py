@@ -1,19 +1,23 @@
-"""`copublish plan`: what a release would be worth and cost, before anything is spent."""
+"""`copublish plan`: what a release would be worth and cost before anything is spent, printed for people or as JSON."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.cli.evaluate_command import ClassifierChoice
-from copublish.cli.plan_text import print_plan
 from copublish.cli.terminal import Format, FormatOption, note, print_json, progress_bars, results_console
-from copublish.mechanisms.registry import mechanism_of
+from copublish.cli.utility_text import print_distances, print_predictions, with_error
+from copublish.mechanisms.registry import mechanism_named, mechanism_of
+from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.rows.changes import Change
 
 MOST_TRIED = 100
 
@@ -145,3 +149,150 @@ def _tried(pairs: list[str], agreement: Agreement) -> dict[str, list[int]]:
             raise typer.BadParameter(f"write --try {key}=NUMBER, from 0 to {MOST_TRIED}", param_hint="--try")
         found.setdefault(key, []).append(int(value))
     return found
+
+
+RAW_DISTANCES = "Of raw data: how far the test records are from those that were released, which no release need beat."
+
+
+def print_plan(result: dict[str, Any], console: Console) -> None:
+    """Print a plan."""
+    from copublish.tools.planning.plots import text_plot
+
+    _print_data(result, console)
+    for line in text_plot(result):
+        console.print(line, markup=False)
+    console.print()
+    _print_side_by_side(result, console)
+    if len(result["settings"]) > 1:
+        _print_settings(result, console)
+    _print_advice(result, console)
+
+
+def _print_data(result: Mapping[str, Any], console: Console) -> None:
+    what = "made-up data" if result["data"] == "made up" else "the public file"
+    console.print(
+        f"{result['release']}: tried on {what}, {result['training_records']:,} records to train on and "
+        f"{result['test_records']:,} to test on, {result['runs']} runs of each setting",
+        markup=False,
+    )
+    if result["rules"]:
+        console.print("Values of the file that are not as agreed were changed as a run changes them:")
+    for rule in result["rules"]:
+        console.print(f"  - {Change(**rule)}", markup=False, soft_wrap=True)
+    if result["resampled"]:
+        console.print("As many records as the agreement expects were drawn from the file, some of them repeatedly.")
+    if result["data"] == "made up":
+        console.print("The data are made up: noise and cost hold, scores show the shape of the curve alone.")
+    for name, rules in result["not_permitted"].items():
+        console.print(f"Not tried: {name}. {' '.join(f'{rule}.' for rule in rules)}", markup=False, soft_wrap=True)
+    console.print()
+
+
+def _without_class(result: Mapping[str, Any]) -> list[str]:
+    if result["target_is_class"]:
+        return []
+    return [f"The agreement has no class: '{result['target']}' stands in for one. --target names another column."]
+
+
+def _print_side_by_side(result: Mapping[str, Any], console: Console) -> None:
+    from copublish.tools.planning.release_plan import rows_at_agreed_epsilon
+
+    rows, epsilon = rows_at_agreed_epsilon(result), result["agreed"]["epsilon"]
+    share = result["largest_class"]["accuracy"]
+    notes = [
+        *_without_class(result),
+        f"Always saying the largest class: area 0.500, accuracy {share:.3f}.",
+        f"Class tables alone, the trivial baseline: {result['baseline_is']}.",
+    ]
+    print_predictions(
+        f"Predicting '{result['target']}' at epsilon {epsilon}",
+        {name: row["classifiers"] for name, row in rows.items()},
+        notes,
+        console,
+    )
+    print_distances(
+        f"Everything else at epsilon {epsilon}",
+        {name: row["distances"] for name, row in rows.items()},
+        [RAW_DISTANCES],
+        console,
+    )
+    told = [
+        f"{name}: {row['noise']['what']} {row['noise']['value']:.3g}" for name, row in rows.items() if "noise" in row
+    ]
+    if told:
+        console.print(f"Noise of {'; '.join(told)}.\n", markup=False)
+
+
+def _print_settings(result: Mapping[str, Any], console: Console) -> None:
+    tuning = mechanism_named(result["agreed"]["mechanism"]).tuning
+    if tuning is None:
+        return
+    headings = ("area", "balanced", "log loss", "accuracy", "2-way")
+    own = tuning.columns
+    table = text_table(
+        f"Settings of {result['agreed']['mechanism']} that were tried at epsilon {result['agreed']['epsilon']}, "
+        "the agreed one first",
+        (*(column.heading for column in own[:2]), *headings, *(column.heading for column in own[2:])),
+        right=range(1, len(headings) + len(own)),
+    )
+    for number in (0, 2):
+        table.columns[number].no_wrap = True
+    for trial in result["settings"]:
+        first, *others = result["metrics"]
+        scores = [with_error(trial, first), *(with_error({key: trial[key]}, key) for key in others)]
+        pairs = trial["distances"]["tables_2"]["value"]
+        cells = [column.cell(trial) for column in own]
+        add_row(table, *cells[:2], *scores, f"{pairs:.3f}", *cells[2:])
+    console.print(table)
+    console.print(f"{tuning.legend}\n", markup=False)
+
+
+def _print_advice(result: dict[str, Any], console: Console) -> None:
+    best, limits, run = result["recommendation"], result["limits"], result["secure_run"]
+    _print_ranking(result, console)
+    console.print(f"To take at epsilon {result['agreed']['epsilon']}", style="bold")
+    for sentence in result["verdict"]:
+        console.print(f"  {sentence}", markup=False)
+    if best is not None and result["advice"] is not None:
+        console.print(f"  {result['agreed']['mechanism']}: {result['advice']}", markup=False)
+    elif best is not None:
+        console.print(f"  {best['mechanism']} as agreed; it has no settings that a plan tries", markup=False)
+    if best is not None:
+        console.print(f"  area about {with_error(best, 'area')} with {best['best_classifier']}", markup=False)
+    if limits is not None:
+        console.print(f"  {limits['words']}", markup=False)
+    for warning in result["agreement_warnings"]:  # what `describe` says of the agreement as it stands
+        console.print(f"  Warning: {warning}", markup=False, style="yellow")
+    console.print(
+        "  Standard errors are of noise and of the choice of test records; how far your data are from these, they do "
+        "not know. The best of several trials looks a little better than it is.",
+        markup=False,
+    )
+    console.print("\nThe secure run", style="bold")
+    if run["seconds"] is None:
+        console.print(f"  {run['why']}", markup=False)
+        return
+    console.print(
+        f"  about {run['seconds']:.0f} s and {run['mib_sent']:.0f} MiB between the parties, if all run on one machine "
+        f"with two cores like this one's ({run['cpu_seconds']:.0f} processor seconds, the largest process about "
+        f"{run['largest_process_mib'] / 1024:.1f} GiB); a slow line adds its own time"
+    )
+    if run["seconds_if_spark_counts"] is not None:
+        console.print(
+            "  That is with rows in Parquet files or DuckDB. If they stay in Spark, in local mode on two cores, it is "
+            f"about {run['seconds_if_spark_counts']:.0f} s."
+        )
+
+
+def _print_ranking(result: Mapping[str, Any], console: Console) -> None:
+    console.print(f"By area at epsilon {result['agreed']['epsilon']}", style="bold", markup=False)
+    best = result["ranking"][0]
+    for row in result["ranking"]:
+        behind = ""
+        if row is not best:
+            error = row["behind_standard_error"]
+            by = f"{row['behind']:.3f}" + ("" if error is None else f" ± {error:.3f}")
+            unknown = "; one run cannot tell" if error is None else ""
+            behind = f", behind by {by}" + (" (cannot be told apart" + unknown + ")" if row["as_good"] else "")
+        console.print(f"  {row['mechanism']:20}{with_error(row, 'area')}{behind}", markup=False)
+    console.print("  Predicting one class is not all that a release is for: look at the second table, too.\n")

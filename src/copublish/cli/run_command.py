@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from copublish.cli.failures import telling_what_ledgers_have
 from copublish.cli.keys import (
     PassphraseCommandOption,
     PassphraseFileOption,
@@ -22,7 +23,6 @@ from copublish.cli.keys import (
     pin_from,
 )
 from copublish.cli.options import resolved, with_options
-from copublish.cli.stopping import telling_what_ledgers_have
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -45,7 +45,7 @@ from copublish.party.detached.runs import start_resolved
 from copublish.party.detached.status import Run
 from copublish.party.log import TellingHandler, log_to
 from copublish.party.options import options_of
-from copublish.party.record_maps import map_file
+from copublish.party.publishing import map_file
 from copublish.party.request import ResolvedRun, RunRequest
 from copublish.party.run import Secrets, log_place, opened, run_logged
 from copublish.party.session import ReadyParty, RunResult

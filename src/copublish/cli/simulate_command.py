@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from copublish.agreement.loading import load_agreement
+from copublish.cli.failures import telling_what_ledgers_have
 from copublish.cli.options import with_options
-from copublish.cli.stopping import telling_what_ledgers_have
 from copublish.cli.terminal import (
     Format,
     FormatOption,

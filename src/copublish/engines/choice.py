@@ -11,7 +11,7 @@ from copublish.agreement.protocol.table import MAX_LIST_BYTES
 from copublish.engines.comparing.comparison import comparison_by
 from copublish.engines.comparing.curve import POINT_BYTES
 from copublish.engines.comparing.pseudonyms import PSEUDONYM_BYTES
-from copublish.engines.masked_sums.engine import MaskedSumEngine
+from copublish.engines.masked_sums import MaskedSumEngine
 from copublish.engines.messages import Messenger
 from copublish.engines.spu.engine import SpuEngine
 from copublish.engines.spu.input_parties import GuestEngine, MarkingGuest

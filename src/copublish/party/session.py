@@ -46,8 +46,7 @@ from copublish.party.network.meeting import Meeting, who_is_silent
 from copublish.party.network.messenger import PortMessenger
 from copublish.party.network.port import Log, Port
 from copublish.party.network.rendezvous import Waiting
-from copublish.party.publishing import publish_release
-from copublish.party.record_maps import kept_beside
+from copublish.party.publishing import kept_beside, publish_release
 from copublish.party.request import RunSettings
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.evidence.approvals import own_approvals, refuse_too_few

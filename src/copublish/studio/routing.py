@@ -16,8 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from copublish.studio.guard import LARGEST_BODY, VISIT
-from copublish.studio.login import Visit
+from copublish.studio.guard import LARGEST_BODY, VISIT, Visit
 
 
 def is_text(path: Path) -> bool:

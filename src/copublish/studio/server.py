@@ -21,8 +21,7 @@ from starlette.routing import Route
 
 import copublish as cp
 from copublish.studio.context import Desk
-from copublish.studio.guard import Guard, cookie_name
-from copublish.studio.login import Entrance
+from copublish.studio.guard import Entrance, Guard, cookie_name
 from copublish.studio.pages import REFUSED, bare_page, page
 from copublish.studio.routing import change, view, visit_of
 from copublish.studio.sections import SECTIONS

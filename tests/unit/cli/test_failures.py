@@ -13,8 +13,14 @@ import typer
 
 import copublish.cli as command_line
 from copublish.cli import check_command, main
-from copublish.cli.failures import OTHER_WORDS, WHAT_TO_DO, asks_for_json, suggested_commands
-from copublish.cli.stopping import telling_what_ledgers_have, words_when_stopped
+from copublish.cli.failures import (
+    OTHER_WORDS,
+    WHAT_TO_DO,
+    asks_for_json,
+    suggested_commands,
+    telling_what_ledgers_have,
+    words_when_stopped,
+)
 from copublish.errors import StoppedError
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.ledger.ledger import Ledger, Limit
@@ -41,7 +47,7 @@ COMMANDS = commands_with_format()
 def typed(monkeypatch, capsys, tmp_path):
     """Run the command line in this process, and return its exit code, its stdout and its stderr."""
     monkeypatch.setattr(command_line, "add_plug_ins", lambda app: [])
-    monkeypatch.setattr("copublish.cli.stopping._ledgers_are_open", False)  # whatever this process did before
+    monkeypatch.setattr("copublish.cli.failures._ledgers_are_open", False)  # whatever this process did before
     monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
 
@@ -132,7 +138,7 @@ def test_ctrl_c_at_a_question_is_no_other_than_elsewhere(typed, monkeypatch):
 
 
 def test_a_command_that_charges_says_what_the_ledger_has(tmp_path, monkeypatch):
-    monkeypatch.setattr("copublish.cli.stopping._ledgers_are_open", False)
+    monkeypatch.setattr("copublish.cli.failures._ledgers_are_open", False)
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.set_limit("people", Limit(Fraction(3), "add-remove"))
 

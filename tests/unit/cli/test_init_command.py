@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from copublish.agreement.placeholders import FILL_IN, places_to_fill_in
+from copublish.agreement.loading import FILL_IN, places_to_fill_in
 from copublish.cli import app
 
 PEOPLE = pd.DataFrame(

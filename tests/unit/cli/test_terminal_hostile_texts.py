@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import copublish as cp
 from copublish.cli.evaluate_command import print_scores
-from copublish.cli.plan_text import print_plan
+from copublish.cli.plan_command import print_plan
 from copublish.cli.run_command import _ask_consent
 from copublish.cli.show_command import print_release
 from copublish.cli.terminal import error, note, progress_bars, results_console, warn_first

@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 
 from copublish.cli import app
 from copublish.errors import CopublishError
-from copublish.studio.guard import HEADERS, LARGEST_BODY, cookie_name
-from copublish.studio.login import TOKEN_SECONDS, WRONG_TOKENS, Entrance
+from copublish.studio.guard import HEADERS, LARGEST_BODY, TOKEN_SECONDS, WRONG_TOKENS, Entrance, cookie_name
 from copublish.studio.pages import OWN_ADDRESS
 from copublish.tools.drafting.demo import example_agreement
 from support.studio import ORIGIN, PORT, Browser, desk_in, entered, served, stranger

@@ -24,11 +24,10 @@ from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
 from copublish.mechanisms.reading.noisy import deviation_of
 from copublish.mechanisms.reading.replicates import Draws
 from copublish.mechanisms.shared.allocation import Division, describe_division
-from copublish.mechanisms.shared.arrow import categories, domains_as_published
 from copublish.mechanisms.shared.information import LabelInformation, describe_information
 from copublish.mechanisms.shared.normal import normal_steps, pairs_of
 from copublish.mechanisms.shared.number_cells import InCells, counts_of_records, numbers_in_cells
-from copublish.mechanisms.shared.post_processing import RECORDS_PER_BLOCK
+from copublish.mechanisms.shared.post_processing import RECORDS_PER_BLOCK, categories, domains_as_published
 from copublish.types import Codes, IntArray, TypedJson
 
 CORRELATION_DIGITS, WITHIN_DIGITS = 6, 3

@@ -26,8 +26,8 @@ from copublish.mechanisms.hpdp.records import Drawn, draw_records
 from copublish.mechanisms.reading.noisy import deviation_of, excess_of
 from copublish.mechanisms.reading.of_cells import CellReading, ColumnCells, NoisyTable, OtherTotal
 from copublish.mechanisms.reading.replicates import Draws
-from copublish.mechanisms.shared.arrow import categories, domains_as_published
 from copublish.mechanisms.shared.number_cells import mean_and_deviation, numbers_in_cells
+from copublish.mechanisms.shared.post_processing import categories, domains_as_published
 from copublish.types import TypedJson
 
 COLUMNS_OF_PRODUCTS = ("coordinate", "coordinate", "noisy sum", "weight it was multiplied with")

@@ -15,8 +15,7 @@ from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescript
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan
 from copublish.mechanisms.idp_ir.settings import WARNING, CategoryOrder, LocalSensitivity
-from copublish.mechanisms.shared.arrow import categories, numbers
-from copublish.mechanisms.shared.post_processing import order_without_meaning
+from copublish.mechanisms.shared.post_processing import categories, numbers, order_without_meaning
 from copublish.types import IntArray
 
 

@@ -20,7 +20,7 @@ from copublish.kernel.accounting.formatting import NORMAL_95
 from copublish.mechanisms.base import Contents, Details, MeasuredCounts
 from copublish.mechanisms.marginals.model import FACTOR_UNIT, MeasuredTable
 from copublish.mechanisms.marginals.records import MarginalsResult, draw_codes, spread_evenly
-from copublish.mechanisms.shared.arrow import categories, numbers
+from copublish.mechanisms.shared.post_processing import categories, numbers
 from copublish.types import IntArray, TypedJson
 
 

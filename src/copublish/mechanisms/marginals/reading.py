@@ -26,7 +26,7 @@ from copublish.mechanisms.marginals.records import draw_codes
 from copublish.mechanisms.reading.noisy import LAPLACE_EXCESS
 from copublish.mechanisms.reading.of_cells import CellReading, ColumnCells, NoisyTable, OtherTotal
 from copublish.mechanisms.reading.replicates import Draws
-from copublish.mechanisms.shared.arrow import domains_as_published
+from copublish.mechanisms.shared.post_processing import domains_as_published
 from copublish.types import FloatArray
 
 

@@ -24,8 +24,7 @@ from copublish.agreement.attributes import USUAL_CELLS
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.round_grid import round_split_points
 from copublish.kernel.accounting.formatting import NORMAL_95
-from copublish.mechanisms.shared.arrow import numbers
-from copublish.mechanisms.shared.post_processing import consistent_counts
+from copublish.mechanisms.shared.post_processing import consistent_counts, numbers
 from copublish.types import BoolArray, IntArray
 
 LARGEST_EXACT = 2**53

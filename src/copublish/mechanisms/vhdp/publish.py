@@ -17,8 +17,8 @@ from copublish.kernel.accounting.perturbations import Perturb
 from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.shared.allocation import Allocation, Division, Gains, describe_division
-from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.mechanisms.shared.information import LabelInformation, describe_information
+from copublish.mechanisms.shared.post_processing import categories, numbers
 from copublish.types import IntArray, TypedJson
 
 

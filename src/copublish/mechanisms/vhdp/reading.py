@@ -45,7 +45,7 @@ from copublish.mechanisms.reading.estimate import (
     published_values,
 )
 from copublish.mechanisms.reading.noisy import NoisyNumber, ratio
-from copublish.mechanisms.shared.arrow import decimals_of
+from copublish.mechanisms.shared.post_processing import decimals_of
 from copublish.mechanisms.vhdp.publish import VhdpDetails
 from copublish.types import FloatArray
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.mechanisms.base import About, Publication, in_words
-from copublish.mechanisms.shared.arrow import decimals_of
+from copublish.mechanisms.shared.post_processing import decimals_of
 from copublish.mechanisms.shared.privacy_words import epsilon_decimal, noise_words
 from copublish.mechanisms.shared.record_words import Snippets, columns_table, label_table, quoted, with_copublish
 from copublish.mechanisms.vhdp.plan import PERTURBED

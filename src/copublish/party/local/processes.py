@@ -38,8 +38,7 @@ from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.noise.geometric import Coins
 from copublish.mechanisms.base import Plan
 from copublish.party.local.messenger import Ends, PipeMessenger, pipes_between
-from copublish.party.publishing import publish_release
-from copublish.party.record_maps import kept_beside
+from copublish.party.publishing import kept_beside, publish_release
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.folder import Release
 from copublish.release.prepare import prepare

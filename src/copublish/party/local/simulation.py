@@ -17,8 +17,7 @@ from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.base import Plan
 from copublish.party.local.processes import open_ledger, simulate_in_processes, throwaway_ledger
-from copublish.party.publishing import publish_release
-from copublish.party.record_maps import kept_beside
+from copublish.party.publishing import kept_beside, publish_release
 from copublish.progress import Notice, Progress, no_notice, no_progress
 from copublish.release.folder import Release
 from copublish.release.prepare import prepare_simulation

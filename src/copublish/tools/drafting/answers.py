@@ -14,8 +14,8 @@ from typing import Any, TypeVar, cast, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from copublish.agreement.attributes import distinct
+from copublish.agreement.loading import FILL_IN
 from copublish.agreement.model import MAX_EXPECTED, Name, Privacy
-from copublish.agreement.placeholders import FILL_IN
 from copublish.agreement.section import plain_number
 from copublish.agreement.settings import Partition
 from copublish.mechanisms.registry import mechanism_names

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from copublish.agreement.domain import ROOT_LABEL
-from copublish.agreement.placeholders import FILL_IN
+from copublish.agreement.loading import FILL_IN
 from copublish.tools.drafting.draft import Content, Draft
 from copublish.tools.drafting.text import toml_value
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from copublish.agreement.attributes import USUAL_CELLS
 from copublish.agreement.domain import format_number
-from copublish.agreement.placeholders import FILL_IN, places_to_fill_in
+from copublish.agreement.loading import FILL_IN, places_to_fill_in
 from copublish.agreement.round_grid import FEWEST_STEPS, STEPS_OF_FRACTIONS, round_split_points
 from copublish.mechanisms.registry import FIRST_CHOICE, FIRST_CHOICE_WITHOUT_CLASS, mechanism_named
 from copublish.rows.agreed_columns import ColumnType

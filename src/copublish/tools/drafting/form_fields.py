@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from copublish.agreement.columns import DEFAULT_SPELLINGS
-from copublish.agreement.placeholders import FILL_IN, is_placeholder
+from copublish.agreement.loading import FILL_IN, is_placeholder
 from copublish.tools.drafting.answers import number_from
 from copublish.tools.drafting.comments import Comment, comments_from_field, comments_to_field
 from copublish.tools.drafting.draft import Content, Draft

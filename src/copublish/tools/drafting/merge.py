@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from copublish.agreement.placeholders import FILL_IN, is_placeholder
+from copublish.agreement.loading import FILL_IN, is_placeholder
 from copublish.errors import AgreementError
 from copublish.tools.drafting.differences import WHOLE, Conflict, Merge, Path
 from copublish.tools.drafting.draft import Content, Draft

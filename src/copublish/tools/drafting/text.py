@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from copublish.agreement.domain import ROOT_LABEL
-from copublish.agreement.placeholders import FILL_IN, is_placeholder
+from copublish.agreement.loading import FILL_IN, is_placeholder
 from copublish.agreement.section import MAX_DIGITS
 from copublish.mechanisms.registry import mechanism_named, mechanism_names
 from copublish.tools.drafting.comments import Comment, Path, by_place, comments_in

@@ -18,7 +18,7 @@ from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.encoding_rules import quantize
 from copublish.errors import EvaluationError, FragmentError
 from copublish.kernel.records.record_map import RecordMap, digest_of_rows
-from copublish.party.record_maps import read_record_map
+from copublish.party.publishing import read_record_map
 from copublish.release.folder import Release, making_sense_of
 from copublish.rows.sources import Source, open_rows
 from copublish.tools.evaluation.generalize import read_values

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from copublish.agreement.protocol.table import COMMON_PLACES, PSEUDONYMS
 from copublish.engines.comparing.pseudonyms import PSEUDONYM_BYTES, PseudonymJoin
-from copublish.engines.masked_sums.engine import MaskedSumEngine
+from copublish.engines.masked_sums import MaskedSumEngine
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from support.messages import Post, QueueMessenger, all_of
 from support.profiles import examples

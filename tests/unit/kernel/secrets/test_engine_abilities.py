@@ -13,7 +13,7 @@ import pytest
 import copublish as cp
 from copublish.agreement.axis import Axis
 from copublish.engines.ideal import IdealEngine, Room
-from copublish.engines.masked_sums.engine import MaskedSumEngine
+from copublish.engines.masked_sums import MaskedSumEngine
 from copublish.engines.spu import node
 from copublish.engines.spu.engine import SpuEngine
 from copublish.engines.spu.input_parties import GuestEngine, MarkingGuest

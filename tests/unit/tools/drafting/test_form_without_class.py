@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import copublish as cp
-from copublish.agreement.placeholders import FILL_IN
+from copublish.agreement.loading import FILL_IN
 from copublish.tools.drafting.files import draft_from_text
 from copublish.tools.drafting.form import DraftForm
 from copublish.tools.drafting.headers import draft

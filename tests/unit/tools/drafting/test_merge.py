@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copublish.agreement.loading import agreement_from_mapping
-from copublish.agreement.placeholders import FILL_IN, places_to_fill_in
+from copublish.agreement.loading import FILL_IN, agreement_from_mapping, places_to_fill_in
 from copublish.errors import AgreementError
 from copublish.tools.drafting.dictionary import ColumnEntry
 from copublish.tools.drafting.draft import Draft, Essentials, PartyColumns, draft_agreement

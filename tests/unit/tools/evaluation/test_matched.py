@@ -16,7 +16,7 @@ import copublish as cp
 from copublish.agreement.domain import NumericalDomain
 from copublish.errors import EvaluationError
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.party.record_maps import FOLDER, map_file, read_record_map
+from copublish.party.publishing import FOLDER, map_file, read_record_map
 from copublish.tools.evaluation.matched import loss_of, matched_loss
 from support import fragment_frames, random_table
 from support.idp_ir import idp_ir_mapping
@@ -175,27 +175,27 @@ def test_scores_have_it_beside_the_rest_and_need_the_raw_rows(run):
 
 
 def test_a_run_that_fails_at_the_last_step_leaves_no_map(tmp_path, monkeypatch):
-    from copublish.party import record_maps
+    from copublish.party import publishing
 
     release = type("Release", (), {"digest": lambda self: "a" * 64, "certificate": type("C", (), {"release": "r"})})()
-    own = record_maps.RecordMap("p0", ("a",), {}, np.array([0]), np.array([0]), "d")
-    keep = record_maps.kept_beside(tmp_path / "ledger.db")
+    own = publishing.RecordMap("p0", ("a",), {}, np.array([0]), np.array([0]), "d")
+    keep = publishing.kept_beside(tmp_path / "ledger.db")
     with pytest.raises(RuntimeError), keep(release, own):
-        assert record_maps.map_file(tmp_path / "ledger.db", release, "p0").exists()
+        assert publishing.map_file(tmp_path / "ledger.db", release, "p0").exists()
         raise RuntimeError
     assert list((tmp_path / FOLDER).iterdir()) == []
-    with keep(release, None), record_maps.kept_beside(None)(release, own):
+    with keep(release, None), publishing.kept_beside(None)(release, own):
         assert list((tmp_path / FOLDER).iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_ends_the_run(tmp_path):
     from copublish.errors import ReleaseError
-    from copublish.party import record_maps
+    from copublish.party import publishing
 
     release = type("Release", (), {"digest": lambda self: "a" * 64, "certificate": type("C", (), {"release": "r"})})()
-    own = record_maps.RecordMap("p0", ("a",), {}, np.array([0]), np.array([0]), "d")
+    own = publishing.RecordMap("p0", ("a",), {}, np.array([0]), np.array([0]), "d")
     (tmp_path / FOLDER).write_text("in the way")
-    keep = record_maps.kept_beside(tmp_path / "ledger.db")
+    keep = publishing.kept_beside(tmp_path / "ledger.db")
     with pytest.raises(ReleaseError, match="record map cannot be written"), keep(release, own):
         pass
 

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 from rich.console import Console
 
 from copublish import agreement_from_mapping
-from copublish.cli.plan_text import print_plan
+from copublish.cli.plan_command import print_plan
 from copublish.errors import CopublishError, EvaluationError
 from copublish.mechanisms.shared.tuning import Setting
 from copublish.mechanisms.specialization.plan import SpecializationPlan

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 import copublish as cp
-from copublish.cli.plan_text import print_plan
+from copublish.cli.plan_command import print_plan
 from copublish.errors import EvaluationError
 from copublish.tools.planning.advice import plan_release
 from copublish.tools.planning.trials import predicted_column, variants_of

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from copublish.agreement.protocol.table import MASK_KEY
-from copublish.engines.masked_sums.engine import MaskedSumEngine, key_stream, mask_of, pair_key
+from copublish.engines.masked_sums import MaskedSumEngine, key_stream, mask_of, pair_key
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.kernel.noise.geometric import geometric_noise
 from copublish.kernel.noise.shared_laplace import NoiseShares, SharedLaplace
