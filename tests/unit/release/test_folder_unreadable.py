@@ -55,7 +55,7 @@ OPTIONAL = {
     *("score", "score/class_weights", "score/class_shares"),
     *(f"attributes/*/values/*/{key}" for key in ("members", "lower", "upper")),
     *("allocation/label", "allocation/tables", "allocation/columns/*/gain_ratio"),
-    *("allocation/columns/*/noisy_counts_by_label", "columns/*/missing_share", "empties_ends"),
+    *("allocation/columns/*/noisy_counts_by_label", "columns/*/missing_share", "empties_ends", "label_information"),
 }
 """Keys that may be missing."""
 
