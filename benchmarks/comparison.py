@@ -135,7 +135,7 @@ def one_run(
 
 def _plain(utility: Utility) -> dict[str, Any]:
     return {
-        "predictions": {name: one.described() for name, one in utility.predictions.items()},
+        "predictions": {name: one.scores().to_json() for name, one in utility.predictions.items()},
         "distances": dict(utility.distances),
     }
 
@@ -197,7 +197,7 @@ def halves(
         (one for one in trials if _same(one, best)),
         None,
     )
-    if taken is None or best["selection_share"] != trials[0].described()["selection_share"]:
+    if taken is None or best["selection_share"] != trials[0].scores().to_json()["selection_share"]:
         chosen = replace(settings[0], values={key: best[key] for key in settings[0].values})
         taken = try_setting(ground, agreement, chosen, runs)
     others = [
@@ -213,7 +213,7 @@ def halves(
 
 
 def _same(trial: Trial, best: dict[str, Any]) -> bool:
-    own = trial.described()
+    own = trial.scores().to_json()
     return all(own[key] == best[key] for key in ("score", "specializations", "selection_share"))
 
 

@@ -51,7 +51,7 @@ OTHER_PROGRAMS = ("make", "export", "docker", "mkdir", "python", "pip")
 AT_A_PARTY = re.compile(r"^(?:\w+)?\$ +", re.M)
 NEEDS_OTHERS = (
     *("cp.run(", "cp.runs.start(", "cp.runs.follow(", "cp.runs.list_runs(", "cp.runs.stop("),
-    *("engine='spu'", "cp.plan(", "planned.", "sha256:", "found."),
+    *("engine='spu'", "cp.plan(", "planned.", "sha256:", "found.", "record_map=", "'matched'"),
 )
 """Python that waits for others or takes long; `test_python_interface.py` and the network's tests call the same."""
 
