@@ -1,9 +1,8 @@
-"""Files that others may have prepared: opened literally, without waiting, and read only if they are ordinary and small.
+"""Safe access to files that others may have prepared: bounded reading, and exchanging two folders in one step.
 
 A path that somebody else wrote can lead to a pipe that never speaks, to a device without an end, or out of the folder
-that it came with. Everything here looks before it reads.
-
-Two folders that take each other's name in one step, where the system can do that.
+that it came with. Paths are opened literally and without waiting, and are read only if they are ordinary files and
+small enough. Two folders take each other's name in one step where the system can do that.
 """
 
 from __future__ import annotations

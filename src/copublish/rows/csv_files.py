@@ -1,9 +1,8 @@
-"""Rows of CSV and Parquet files, asked of DuckDB itself: loading Ibis would take longer than reading most of them.
+"""Rows of CSV and Parquet files, read by DuckDB itself: loading Ibis would take longer than reading most of them.
 
-CSV files: what is read off the header line, and what may be said when the rest cannot be read.
-
-DuckDB reads the rows. Left to itself it also guesses the delimiter, from the first rows, and one row of another length
-makes it guess wrong; so the delimiter comes from the header line alone.
+Left to itself DuckDB guesses a CSV file's delimiter from the first rows, and one row of another length makes it guess
+wrong; so the delimiter comes from the header line only. `csv_problem` has what may be said when the rest cannot be
+read.
 """
 
 from __future__ import annotations

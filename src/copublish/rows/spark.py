@@ -1,11 +1,9 @@
-"""A Spark session that this process shares with others, and gets back as it was.
-
-A classic session belongs to the process, a notebook perhaps. Reading needs it in UTC, and its owner needs it as before.
-
-Spark as the database of a party: through Spark Connect, or as a classic session with its own driver.
+"""Spark as the database of a party: through Spark Connect, or as a classic session with its own driver.
 
 Ibis's batches of a Spark table are collected in memory first. So rows come by way of Parquet files in a folder that
 only this user can enter and that goes with the run; Spark computes and sorts them, and they are streamed from there.
+
+A classic session belongs to the process, a notebook perhaps, which gets it back as it was: reading needs it in UTC.
 """
 
 from __future__ import annotations

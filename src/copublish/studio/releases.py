@@ -1,8 +1,8 @@
-"""Where this party's data may lie: files below the folders that were named at the start, and named sources.
+"""Data files, named sources and release folders of this party that the page offers.
 
-Data never go through the page. It names them, and the Python names read them where they are.
-
-Release folders of this party: those beside the agreement, below data folders, and where runs have put them.
+Data files are below the folders that were named at the start. Data never go through the page: it names them, and the
+Python names read them where they are. Release folders are those beside the agreement, below data folders, and where
+runs have put them.
 """
 
 from __future__ import annotations

@@ -1,20 +1,12 @@
-"""Identifiers under names that mean nothing outside one private set intersection.
+"""Pseudonyms of identifiers under a fresh joint key, and comparing people with them by a helper that has no data.
 
-The intersection runs on files. What is written there are keyed digests, under a key that both parties make afresh for
-every intersection and keep in memory alone, so that a file which outlives a run (a power cut) names nobody. The
-digests hide nothing from the other party, which has the key: that is what the intersection itself is for.
+Pseudonyms are keyed digests. The owners make the key afresh for every comparison and keep it in memory only, so a file
+that outlives a run (a power cut) names nobody. The digests hide nothing from an owner, who has the key. They mean
+nothing to the helper: it tells each owner where the common ones are in the list which that owner sent. Lists are sent
+in the order of the digests, a new one for every key.
 
-Lists of points that owners send each other, and what is refused: who follows the protocol sends nothing of the kind.
-
-No check depends on anybody's data: made-up points pass like those of people.
-
-A fresh key that all owners have and nobody else, under which they compare identifiers once.
-
-Comparing people by a helper: a party without data compares the owners' pseudonyms.
-
-Pseudonyms are digests of identifiers under a key that the owners make and the helper does not know, so they mean
-nothing to it; it tells each owner where the common ones are in the list which that owner sent. Lists are sent in the
-order of the digests, a new one for every key.
+Lists of points and digests are checked when they arrive. A party that follows the protocol sends nothing that is
+refused, and no check depends on anybody's data: made-up points pass like those of people.
 """
 
 from __future__ import annotations

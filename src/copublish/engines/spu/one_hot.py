@@ -1,12 +1,12 @@
-"""Joint counts of records whose cells are spread: each party marks the cells that a record may be in.
+"""Joint counts of records from one-hot marks of their cells, and replicated shares (ABY3) of what the nodes know.
 
-What all parties mark is found by AND on bits. A party that marks several cells of a record, or none, cannot count it
-twice: of the cells that are left the first one counts, whatever was put in, and nothing has to be opened to see to it.
+Each party marks the cells that a record may be in. The cells that all parties mark are found by AND on bits. A party
+that marks several cells of a record, or none, cannot count it twice: of the cells that are left the first one counts,
+whatever was put in, and nothing has to be opened to see to it.
 
-Shares for ABY3 between three nodes: a secret has three parts, and node i holds parts i and i + 1.
-
-Any one node lacks a part, any two have them all. The functions below make shares of a sum and of an XOR of what the
-nodes know alone, in the form in which SPU takes them: shape (..., 2).
+In ABY3 a secret has three parts, and node i holds parts i and i + 1: any one node lacks a part, any two have them all.
+Functions make shares of a sum and of an XOR of what the nodes know, in the form in which SPU takes them, shape
+(..., 2).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Workers of several parties on one machine begin to listen at the same moment.
+"""Numbered streams that join unix sockets of SPU workers on two machines, and a common start of workers on one machine.
 
-Connections between unix sockets on two machines of one party, as numbered streams that something else carries.
-
-Each end listens where one side dials, and dials where the other one listens, so that two workers of SPU that know
-nothing of it reach each other. Memory does not grow with what is carried: whoever is not asked for more stops reading.
+Something else carries the streams. Each end listens where one side dials, and dials where the other one listens, so
+that two workers of SPU reach each other without knowing of it. Memory does not grow with what is carried: an end that
+is not asked for more stops reading. Workers of several parties on one machine begin to listen at the same moment.
 """
 
 from __future__ import annotations

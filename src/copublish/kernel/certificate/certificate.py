@@ -1,8 +1,7 @@
 """The certificate: what a release guarantees, to whom, and under which assumptions.
 
-It may hold the numbers of an audit of its agreement, which are from made-up tables.
-
-Under `deployment`, fields are named after the Differential Privacy Deployments Registry where it has them.
+It may also hold numbers from an audit of its agreement; those come from made-up tables. Fields under `deployment` are
+named after the Differential Privacy Deployments Registry where it has them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sentences of descriptions and certificates about comparing people, by who compares and how, and about masked sums."""
+"""Sentences about comparing people and about masked sums, for descriptions and certificates."""
 
 from __future__ import annotations
 

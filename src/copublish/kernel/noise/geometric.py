@@ -1,13 +1,13 @@
-"""Fair coins, the only source of randomness of a release, and geometric noise as biased bits drawn from them.
+"""Geometric noise from fair coins, the only source of randomness of a release.
 
 Every party contributes its own words, and the engine XORs them, so the result is uniform and unknown to
 everyone as long as one party is honest. There is no seed option anywhere in the package: a real run takes its
 words from the operating system. Tests pass their own implementation of `Coins`.
 
-For 0 < p < 1 let bit i be 1 with probability q_i = p^(2^i) / (1 + p^(2^i)), independently for i < K. Then
-G = sum of 2^i b_i has Pr[G = g] = p^g (1 - p) / (1 - p^(2^K)) on 0 .. 2^K - 1, because the product of the
-factors is p^g / prod(1 + p^(2^i)) and (1 - p) prod(1 + p^(2^i)) = 1 - p^(2^K). Discrete Laplace noise is the
-difference of two such variables. Integers only: floating-point noise tells neighboring values apart.
+Noise is drawn as biased bits. For 0 < p < 1 let bit i be 1 with probability q_i = p^(2^i) / (1 + p^(2^i)),
+independently for i < K. Then G = sum of 2^i b_i has Pr[G = g] = p^g (1 - p) / (1 - p^(2^K)) on 0 .. 2^K - 1, because
+the product of the factors is p^g / prod(1 + p^(2^i)) and (1 - p) prod(1 + p^(2^i)) = 1 - p^(2^K). Discrete Laplace
+noise is the difference of two such variables. Integers only: floating-point noise tells neighboring values apart.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One owner's share of discrete Laplace noise, drawn exactly from its own fair coins.
 
-Integers and fractions only, many draws at a time. A draw compares as many coins as it takes, which nearly always is
-one word, so no probability is ever rounded.
+The samplers draw Bernoulli, Poisson and negative binomial numbers, many at a time, with integers and fractions only. A
+draw compares as many coins as it takes, which nearly always is one word, so no probability is ever rounded.
 """
 
 from __future__ import annotations

@@ -1,19 +1,14 @@
-"""Integers that cannot be out of range, whoever puts them in.
+"""Counts packed several to a ring element, and the bounded sums of secrets that they are made of.
 
-A party's integer enters as bits, of which the program takes as many as the range has. What is compared afterwards
-stays in the middle of the ring, where comparing by the sign of a difference is right.
-
-Leakage: none, the cost depends on shapes alone. The result is secret and NOT safe to open.
-
-Sums of secrets, and tables of them in another order.
-
-Leakage: none, the cost depends on shapes alone. The result is secret and NOT safe to open.
-
-Several counts in one ring element, and how a table of counts lies in memory.
+A party's integer enters as bits, of which the program takes as many as the range has, so no integer can be out of
+range, whoever puts it in. Numbers that are compared afterwards stay in the middle of the ring, where comparing by the
+sign of a difference is right.
 
 A product on shares costs the same whatever its entries are, so as many counts share an element as fit, each in a lane
 of its own. Noise is added lane by lane with a public offset that keeps every lane non-negative, so no lane borrows
 from its neighbor; after opening, the lanes are public and are taken apart.
+
+Leakage: none, the cost depends on shapes alone. The result is secret and NOT safe to open.
 """
 
 from __future__ import annotations

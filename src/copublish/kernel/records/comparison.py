@@ -1,14 +1,14 @@
-"""Commitments to the list of people that a party compares with others': the same value exactly for the same list.
+"""The step before people are compared: the ledger is asked and written, and each party commits to its list.
+
+A commitment has the same value exactly for the same list of identifiers:
 
     list = HMAC-SHA256(key, "copublish list" 0 || for each identifier in sorted order: length, UTF-8 bytes)
     told = HMAC-SHA256(key, "copublish told" 0 || agreement hash || list)
 
 The key is random, one for each data set, and stays in the party's ledger.
 
-Before identifiers are compared: the ledger is asked and written first, and each party commits to its list.
-
-Nothing here ends a run because of what a list holds. Who lists other people than before is shown, to its own person
-and, where parties know each other's people anyway, to the others.
+Nothing here ends a run because of what a list holds. If a party lists other people than before, its own person sees
+it and, where parties know each other's people anyway, the others do.
 """
 
 from __future__ import annotations

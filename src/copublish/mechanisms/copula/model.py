@@ -1,11 +1,9 @@
 """The Gaussian copula that fits released marginals and sums of products, with a normal score for every cell.
 
-Works on released values only.
+The model is fitted to released values only. `CopulaResult` is what a run hands over.
 
 Floating point is confined to addition, multiplication, division and square roots of single numbers, which every
 machine rounds alike: the parties compare what comes out of it byte by byte.
-
-What a run of copula releases. Released values only.
 """
 
 from __future__ import annotations

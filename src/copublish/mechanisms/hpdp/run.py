@@ -1,12 +1,10 @@
-"""Records as points, and an owner's part of the sums that are measured.
-
-Leakage: none, sums are local. They are secret and NOT safe to open: exact moments would show.
-
-Synthetic records from noisy moments: owners of whole rows add up products, and the rest follows from their sum.
+"""Sums of products of the owners' records as points, opened with noise once: the run of hpdp.
 
 Every record is a point within public bounds (`coordinates.py`). Its products of two coordinates, its coordinates and
 the number 1 are summed over all owners' records; one measurement opens these sums with noise. Owners' own means never
 matter, so it makes no difference how the records are spread over them.
+
+Leakage: none, sums are local. They are secret and NOT safe to open: exact moments would show.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Secret tables of counts, one after the other, and parts of them.
-
-Leakage: none, the cost depends on shapes alone. The result is secret and NOT safe to open: exact counts would show.
-
-How far secret tables are from what a model says of them.
+"""Secret tables of counts, one after the other, and scores of how far they are from what a model says of them.
 
 The model's answers are public, but they go in like secrets: a program is compiled once for all rounds, and what is
 public to it is part of the code. Over the integers a score moves by at most 1 with one record, whatever the answers
@@ -10,7 +6,8 @@ are. Modulo 2^64 it does not: with an answer of 17 - 2^63 a distance would jump 
 every party checks what it was told against bounds before anybody puts it in, and the engine takes what is put in
 within a range alone, whoever puts in something else.
 
-Leakage: none, the cost depends on shapes alone. Scores are secret and NOT safe to open.
+Leakage: none, the cost depends on shapes alone. Tables and scores are secret and NOT safe to open: exact counts would
+show.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""What sums of numbers, of their squares and of their products tell: correlations, and where a median must be.
+"""Estimates with intervals from noisy numbers: counts, shares, correlations, medians and summaries of columns.
 
-How every two columns go together, the surest first.
-
-How a column is spread where cells of numbers were not counted: by the published records.
-
-From noisy numbers to estimates: what is possible at all bounds every interval.
+What is possible at all bounds every interval. Correlations and medians come from sums of numbers, of their squares and
+of their products. Where cells of numbers were not counted, published records show how a column is spread.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What one column tells about another, from released counts alone, to the last digit the same on every machine.
+"""Mutual information of columns from released counts alone, to the last digit the same on every machine.
 
-Logarithms are decimal ones, which Python rounds correctly; floating-point logarithms may differ between libraries, and
-parties compare what follows from them byte by byte.
-
-What each column of a release tells about the label, and what that cost. Released values only.
+It also describes what each column of a release tells about the label, and what that cost. Logarithms are decimal ones,
+which Python rounds correctly; floating-point logarithms may differ between libraries, and parties compare what follows
+from them byte by byte.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""The normal law in whole numbers, the same on every machine.
+"""The normal law and eigenvalues, the same on every machine, and the size of a measurement's noise in people.
 
 Parties compute what follows from opened values on their own and compare the result byte by byte, while libraries and
 processors round exponentials and matrix products differently. So values of the normal law are whole steps of 1/512, its
 tables come from decimal arithmetic, which is exact everywhere, and looking up is all that is left to do.
-
-How large the noise of a measurement is, whatever its law, in people.
-
-Eigenvalues that are the same on every machine, and pairs of columns.
 """
 
 from __future__ import annotations

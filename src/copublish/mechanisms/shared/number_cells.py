@@ -1,11 +1,8 @@
-"""Synthetic numbers from the cells of a grid that they lie in. Released values only, in whole numbers.
+"""Numbers in cells of a grid: synthetic values, ends that hold only noise, and errors from noise. Released values only.
 
-Cells at the ends of a grid that hold nothing but noise. Released values only.
-
-What noise on the counts of its cells does to a number, in the number's own unit. From public parameters alone.
-
-How records are spread over the cells is private, so the errors are those of records that are spread over them evenly.
-Of numbers that hardly ever reach the far cells they say too much, because what noise puts there is taken off again.
+Synthetic numbers are made in whole numbers. Errors are in a number's own unit, from public parameters alone. How
+records are spread over the cells is private, so the errors are those of records that are spread over them evenly. Of
+numbers that hardly ever reach the far cells they say too much, because what noise puts there is taken off again.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Noise that an owner adds to its own cells before they leave it, from its own coins. Integers alone.
+"""Records with noise on every value, which the owner of the column adds from its own coins before they leave it.
 
-Records with noise on every value, added by the owner of the column, each column with a budget of its own.
-
-Nothing is computed on secrets, unless the budget is divided by information gains: the owners perturb their own cells
-and tell them to each other. That protects each value from everybody but its owner, and costs far more accuracy than
-noise on counts does.
+Each column has a budget of its own. Nothing is computed on secrets, unless the budget is divided by information gains:
+the owners perturb their own cells, in integers, and tell them to each other. That protects each value from everybody
+but its owner, and costs far more accuracy than noise on counts does.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Writing a small document as YAML, of which JSON's texts, numbers and lists of them are a part.
+"""An entry for the Differential Privacy Deployments Registry, in the fields of its schema of 2026, written as YAML.
 
-A writer of our own, because a library of a few thousand lines would be needed for these few, and its bytes may differ
-from version to version while all parties have to write the same ones.
+It is a draft: what the registry asks for and no agreement says, people have to add before they hand it in.
 
-An entry for the Differential Privacy Deployments Registry, in the fields of its schema of 2026.
-
-A draft: what the registry asks for and no agreement says, people have to add before they hand it in.
+The writer of YAML is our own (JSON's texts, numbers and lists are a part of it), because a library of a few thousand
+lines would be needed for these few, and its bytes may differ from version to version while all parties have to write
+the same ones.
 """
 
 from __future__ import annotations

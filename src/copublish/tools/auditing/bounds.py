@@ -1,23 +1,21 @@
-"""Coins for runs on made-up tables: a few from the operating system, stretched to as many as are needed.
+"""Lower bounds on epsilon, mu and rho from right guesses, with the evidence and the coins that guesses rest on.
 
-The sampler takes 62 fair coins for every biased bit, and the operating system's generator makes most of what a run
-costs. A release takes all its coins from there; of an audit nobody's privacy hangs on them.
+Each run draws a fair coin b and plays table b. An attacker who sees outputs guesses b, or abstains. Evidence for a
+guess is how much more likely an answer is on one table than on the other, by the law that its disclosure states. It
+decides how sharp an audit is, never whether it is right: a bound holds for any evidence.
 
-How much more likely an answer is on one table than on the other, by the law that its disclosure states.
-
-It decides how sharp an audit is, never whether it is right: a bound holds for any evidence.
-
-What guesses prove: lower bounds on epsilon, mu and rho, and how unlikely they are if a promise holds.
-
-Each run draws a fair coin b and plays table b. Somebody who sees outputs guesses b, or abstains. Given all outputs the
-coins are independent, and by epsilon-DP each is right with probability at most 1 / (1 + e^-epsilon), whatever rule made
-the guess from outputs alone. So the number of right guesses is at most binomial, and one exact interval (Clopper and
-Pearson) on their share bounds epsilon from below.
+Given all outputs the coins are independent, and by epsilon-DP each is right with probability at most
+1 / (1 + e^-epsilon), whatever rule made the guess from outputs alone. So the number of right guesses is at most
+binomial, and one exact interval (Clopper and Pearson) on their share bounds epsilon from below.
 
 Under rho-zCDP nobody abstains. Let r be the probability of a right guess. The pair of Bernoulli laws that a guess makes
 of the two tables' laws has KL divergence at most rho both ways (data processing), and by joint convexity
 (2 r - 1) log(r / (1 - r)) <= rho. For Gaussian noise the best guess is right with probability Phi(mu / 2), where
 mu^2 = 2 rho.
+
+Coins of an audit are a few from the operating system, stretched to as many as are needed. The sampler takes 62 fair
+coins for every biased bit, and the operating system's generator would make most of what a run costs. A release takes
+all its coins from there; nobody's privacy depends on those of an audit.
 """
 
 from __future__ import annotations

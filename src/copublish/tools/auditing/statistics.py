@@ -1,10 +1,8 @@
-"""Tests of coins: what the stated law says of each run, and what a look at half of the runs suggests.
+"""Tests of an audit's guesses against the claim that an agreement makes about whole runs.
 
-Evidence by the stated law needs no second half, since its threshold comes from outputs alone. Noise that is shared,
-missing or cut does not have that law, and other statistics see it: they are picked, one of all, on the first half of
-the runs, where coins are known, and tested on the second.
-
-What an agreement states of whole runs, as something that guesses can be compared with.
+Some guesses go by the stated law of each run. That evidence needs no second half of the runs, since its threshold comes
+from outputs alone. Noise that is shared, missing or cut does not have the stated law, and other statistics see it: they
+are picked, one of all, on the first half of the runs, where coins are known, and tested on the second.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""A release and a user's data in the same terms: as values, as codes of the agreed domains, as published values.
+"""A release and a user's data in the same terms, as values and codes, and a neutral grid to compare them on.
 
-A grid to compare tables on that is not the agreed one.
-
-On the agreed cells a coarse grid looks good: values within a cell are not compared at all, and one cell for everything
-would have no error. So numbers are compared on quantiles of the data, with a cell of its own for every value that many
-records share; categories as they are.
+The neutral grid is not the agreed one. On the agreed cells a coarse grid looks good: values within a cell are not
+compared at all, and one cell for everything would have no error. So numbers are compared on quantiles of the data, with
+a cell of its own for every value that many records share; categories as they are.
 """
 
 from __future__ import annotations
