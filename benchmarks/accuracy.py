@@ -47,7 +47,7 @@ TARGETS = {
     "adult, bounds alone": {"0.1": 0.81, "0.5": 0.83, "1": 0.834},
     "nursery": {"0.1": 0.82, "0.5": 0.84, "1": 0.89},
 }
-"""What `auto` must reach, mean of 20 runs, within one standard error."""
+"""What `auto` shall reach, mean of 20 runs, within one standard error."""
 
 
 @dataclass(frozen=True)
