@@ -1,8 +1,8 @@
 """A compute node of the secure engine: CHEETAH between two or ABY3 between three on SPU, nothing in the clear.
 
-`guests.py` is the side of parties that do not compute, `engine.py` adds joins. SPU itself runs in a
+`input_parties.py` is the side of parties that do not compute, `engine.py` adds joins. SPU itself runs in a
 supervised child process (`process.py`). Secrets are built up as expressions and computed in one compiled program when
-something is opened (`expressions.py`), because rounds and calls dominate.
+something is opened (`shares.py`), because rounds and calls dominate.
 """
 
 from __future__ import annotations

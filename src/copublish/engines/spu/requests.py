@@ -123,7 +123,7 @@ class Shared:
 
 @dataclass(frozen=True)
 class Ranged:
-    """Like `Shared`, of integers that enter as words of so many bits (`programs/ranges.py`); no others are taken."""
+    """Like `Shared`, of integers that enter as words of so many bits (`programs/packing.py`); no others are taken."""
 
     local: IntArray
     bits: int

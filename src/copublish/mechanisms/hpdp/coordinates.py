@@ -9,7 +9,7 @@ The cells of a number, the missing one among them, are a group of coordinates as
 the class are summed: that is how a number is spread in every class, and what it has in common with other columns takes
 one sum for each.
 
-All of this follows from public domains. `run_moments.py` computes the points of records.
+All of this follows from public domains. `run.py` computes the points of records.
 """
 
 from __future__ import annotations

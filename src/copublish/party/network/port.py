@@ -1,6 +1,6 @@
 """The one port that a party opens, and the connections it makes: for meeting, for messages, for the engine's own link.
 
-A party that only dials out opens none, and others call it on connections that it offers (`offers.py`, `parking.py`).
+A party that only dials out opens none, and others call it on connections that it offers (`offered_connections.py`).
 
 SPU's ports take messages from anybody, so SPU listens on a unix socket that this user alone can reach. What it sends
 to another party goes through a second unix socket to this module, which carries it to that party's port over mutual
