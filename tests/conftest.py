@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,6 +14,7 @@ from processors import USUAL
 
 os.environ.update(USUAL)  # before anything loads NumPy, for this process and all that it starts
 
+from copublish.agreement.protocol import table
 from copublish.files.home import PROGRAMS_VARIABLE
 from support import postgres
 from support import profiles as _profiles  # noqa: F401 - importing it loads the profile
@@ -39,3 +41,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_sessionfinish() -> None:
     postgres.stop()
+
+
+@pytest.fixture(autouse=True)
+def _topics_of_one_test() -> Iterator[None]:
+    """Forget the topics that a test made up: no test finds one taken by a test that ran before it in the process."""
+    known = dict(table._BY_TOPIC)
+    yield
+    table._BY_TOPIC.clear()
+    table._BY_TOPIC.update(known)

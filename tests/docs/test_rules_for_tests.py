@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from support.profiles import examples
+from support.protocol import exchange, letter
 
 ROOT = Path(__file__).parents[2]
 PROFILES = ROOT / "tests" / "support" / "profiles.py"
@@ -93,3 +94,10 @@ def test_contributing_lists_every_module_of_test_support() -> None:
     section = (ROOT / "CONTRIBUTING.md").read_text().partition("**What there is to write tests with**")[2]
     listed = set(re.findall(r"`(\w+)`", section.partition("\n## ")[0]))
     assert listed == {file.stem for file in (ROOT / "tests" / "support").glob("*.py")}
+
+
+@pytest.mark.parametrize("make", [letter, exchange, letter])
+def test_a_topic_that_a_test_made_up_is_free_for_the_next_test(make: Callable[[str], object]) -> None:
+    make("a topic of one test")
+    with pytest.raises(ValueError, match="taken by another entry"):
+        (exchange if make is letter else letter)("a topic of one test")

@@ -38,7 +38,7 @@ def exchange(topic: str, max_bytes: int = MIB) -> Exchange[Any]:
 
 
 def _let_in(entry: Letter | Exchange[Any]) -> None:
-    """Tell messengers of an entry. All tests of a process share topics, so one topic has one kind and one bound."""
+    """Tell messengers of an entry. Within a test, and among what modules define, a topic has one kind and one bound."""
     known = table._BY_TOPIC.setdefault(entry.topic, entry)
     if (type(known), known.max_bytes) != (type(entry), entry.max_bytes):
         raise ValueError(f"the topic '{entry.topic}' is taken by another entry: name this one otherwise")
