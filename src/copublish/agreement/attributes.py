@@ -36,7 +36,7 @@ USUAL_CELLS = 20
 """Cells at round numbers, about, of a number with bounds and no grid; agreed grids are compared with these."""
 
 POINTS_AT_ONCE = 16
-"""Of a fine grid, the most points of a range that one step compares: fewer are easier to tell apart under noise."""
+"""Most points of a fine grid's range that one step compares: fewer are easier to tell apart under noise."""
 
 
 def _as_tuple(value: object) -> object:

@@ -51,7 +51,7 @@ class ColumnBudget(Section):
 
     @property
     def is_by_gain(self) -> bool:
-        """Whether the run divides the budget, by what columns tell about a label."""
+        """True if the run divides the budget by what columns tell about a label."""
         return self.allocation in BY_GAIN
 
     @property
@@ -131,7 +131,7 @@ def group_weights(agreement: Agreement) -> tuple[Fraction, ...]:
 
 
 def group_sizes(columns: int, groups: int) -> list[int]:
-    """How many columns each group has: alike, and one more in the first ones where they do not divide."""
+    """The number of columns in each group: equal, with one more in the first groups where they do not divide."""
     return [columns // groups + (number < columns % groups) for number in range(groups)]
 
 

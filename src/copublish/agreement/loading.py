@@ -43,7 +43,7 @@ def places_to_fill_in(content: object) -> Iterator[str]:
 
 
 def is_placeholder(value: object) -> bool:
-    """Whether a value, or one in a list, is still to be filled in."""
+    """True if a value, or one in a list, is still to be filled in."""
     values = value if isinstance(value, list | tuple) else (value,)
     return any(isinstance(one, str) and one == FILL_IN for one in values)
 

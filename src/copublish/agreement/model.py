@@ -215,7 +215,7 @@ class Agreement(Section):
 
     @cached_property
     def encoding(self) -> dict[str, ColumnRule]:
-        """What becomes of every cell, column by column in agreed order; the class, if there is one, is last."""
+        """The rule for every cell, column by column in agreed order; the class, if there is one, is last."""
         spellings = self.records.missing_spellings
         rules = {
             name: rule_of_attribute(attribute, self.domains[name], spellings)
@@ -352,7 +352,7 @@ class Agreement(Section):
 
     @property
     def need(self) -> Need:
-        """What a run asks of an engine: what its mechanism does, and tables of two columns that divide a budget."""
+        """The ability that a run asks of an engine, for its mechanism and for tables of two columns that divide a budget."""
         need = self.mechanism.needs(self.partition)
         if need != "own values" or not self.budget.is_by_gain:
             return need

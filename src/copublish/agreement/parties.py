@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
 
 Way = Literal["dial", "call back", "relay"]
-"""How one party gets a connection to another: by dialing it, on one that the other left open here, or at the relay."""
+"""Ways to a connection with another party: dialing it, a connection that it left open here, or the relay."""
 
 
 class AgreedNetwork(Section):
