@@ -352,7 +352,7 @@ class Agreement(Section):
 
     @property
     def need(self) -> Need:
-        """The ability that a run asks of an engine, for its mechanism and for tables of two columns that divide a budget."""
+        """The ability that a run asks of an engine, for its mechanism and for tables that divide a budget."""
         need = self.mechanism.needs(self.partition)
         if need != "own values" or not self.budget.is_by_gain:
             return need
