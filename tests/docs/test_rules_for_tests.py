@@ -96,6 +96,12 @@ def test_contributing_lists_every_module_of_test_support() -> None:
     assert listed == {file.stem for file in (ROOT / "tests" / "support").glob("*.py")}
 
 
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """Both would be imported under it, and a run of everything could not collect the second."""
+    names = [file.name for folder in ("tests", "reproduction/tests") for file in (ROOT / folder).rglob("test_*.py")]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
 @pytest.mark.parametrize("make", [letter, exchange, letter])
 def test_a_topic_that_a_test_made_up_is_free_for_the_next_test(make: Callable[[str], object]) -> None:
     make("a topic of one test")

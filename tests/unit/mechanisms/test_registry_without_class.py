@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.mechanisms.registry import mechanisms, plan_of
+from copublish.mechanisms.registry import SHIPPED, plan_of
 from copublish.mechanisms.vhdp.report import snippets as vhdp_snippets
 from copublish.release.report.page import report_page
 from copublish.tools.evaluation.scorecard import evaluate
@@ -32,8 +32,8 @@ from support.papers_tables import (
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 
-OPTIONAL = [one.name for one in mechanisms() if not one.settings.needs_class]
-OF_COLUMNS = [one.name for one in mechanisms() if "vertical" in one.settings.partitions]
+OPTIONAL = [one.name for one in SHIPPED if not one.settings.needs_class]
+OF_COLUMNS = [one.name for one in SHIPPED if "vertical" in one.settings.partitions]
 
 pytestmark = pytest.mark.filterwarnings("ignore:THIS IS NOT DIFFERENTIAL PRIVACY")
 
@@ -46,7 +46,7 @@ def small_agreement(name: str, partition: str, **changes: Any) -> cp.Agreement:
 
 
 def partitions_of(name: str) -> tuple[str, ...]:
-    (known,) = (one for one in mechanisms() if one.name == name)
+    (known,) = (one for one in SHIPPED if one.name == name)
     return known.settings.partitions
 
 
