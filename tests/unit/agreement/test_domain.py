@@ -369,6 +369,7 @@ def test_exactly_128_thresholds_are_allowed() -> None:
         assert len(numerical(grid, 0, 100).thresholds) == 128
 
 
+@pytest.mark.slow
 @UNHURRIED
 @given(numerical_domains())
 def test_parts_of_numbers_are_all_intervals_between_grid_points(domain: NumericalDomain) -> None:

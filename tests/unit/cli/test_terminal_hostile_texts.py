@@ -122,6 +122,7 @@ def test_scores_and_plans_print_any_text_as_it_is():
     assert printed(lambda: print_plan(planned, results_console())).count(text) >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["[/nope]", "[bold]x", ":smile:"])
 def test_a_ledger_shows_names_of_data_sets_as_they_are(tmp_path, text):
     assert text in run("ledger", "limit", f"{text}=1", "--ledger", tmp_path / "ledger.db").stdout

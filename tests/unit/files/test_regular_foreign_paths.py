@@ -107,6 +107,7 @@ def test_a_hostile_taxonomy_file_is_refused(folder, make: Callable[[Path], None]
         cp.load_agreement(folder / "a.toml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [pipe, device, sparse, circle, Path.mkdir])
 def test_a_hostile_agreement_release_cut_or_scores_is_refused(folder, make: Callable[[Path], None]):
     make(folder / "x")

@@ -27,6 +27,7 @@ def copublish_logger():
     logger.handlers = handlers
 
 
+@pytest.mark.slow
 def test_importing_configures_nothing_and_an_unconfigured_run_prints_nothing(tmp_path):
     code = (
         "import logging, sys, pathlib, copublish, copublish.party.run, copublish.cli.run_command\n"

@@ -264,6 +264,7 @@ def test_a_word_of_a_hostile_peer_is_of_the_type_or_an_error_with_its_name(entry
     assert all(isinstance(content, str | bool) for content in accepted), accepted  # where a reason may be any text
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

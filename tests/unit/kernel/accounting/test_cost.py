@@ -160,6 +160,7 @@ def run(agreement: Agreement, records: int, seed: int) -> tuple[Certificate, dic
     return release.certificate, charged
 
 
+@pytest.mark.slow
 @given(agreements())
 @examples(150)
 def test_planned_disclosures_add_up_to_exactly_the_agreed_epsilon(agreement: Agreement) -> None:

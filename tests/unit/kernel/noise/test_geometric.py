@@ -172,6 +172,7 @@ def naive_samples(coins: list[list[list[int]]], thresholds: tuple[int, ...]) -> 
     ]
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([Fraction(7), Fraction(1), Fraction(1, 3)]), st.integers(1, 2), st.randoms(use_true_random=False)
 )

@@ -121,6 +121,7 @@ def _sums(agreement, table, scores) -> np.ndarray:
     return room.run(job)[agreement.party_names[0]].secret._handle.ravel()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("partition", "parties", "holder"),
     [

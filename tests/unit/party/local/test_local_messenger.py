@@ -133,6 +133,7 @@ def _echo(ends):
     os._exit(1)  # as a process that is killed: nothing is closed by hand
 
 
+@pytest.mark.slow
 def test_ends_work_in_a_process_of_their_own_whose_end_is_noticed():
     ends = pipes_between(PARTIES)
     process = multiprocessing.get_context("spawn").Process(target=_echo, args=(ends["b"],))

@@ -13,6 +13,8 @@ from copublish.release.metadata import METADATA_FILES
 from support.any_release import any_release
 from support.described_releases import DESCRIBED, PRIVATE, described, files_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("case", DESCRIBED)
 def test_the_certificate_has_the_digest_of_every_file_and_the_readme_names_them(case):

@@ -181,6 +181,7 @@ def test_no_epsilon_goes_into_a_draft_that_was_changed_after_it_was_shown(browse
     assert browser.submit("/plan/take", {**shown_draft(browser), "epsilon": "0.3"}).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_mechanism_is_tried_on_the_same_made_up_records_as_the_baseline():
     form = cp.drafts.DraftForm.of(cp.drafts.draft())
     form.expected = "300"

@@ -42,6 +42,8 @@ from copublish.tools.planning.trials import (
 )
 from support import repartition, small_mapping
 
+pytestmark = pytest.mark.slow
+
 MISSING = {"attributes.region.missing": "category", "attributes.income.missing": "category"}
 
 

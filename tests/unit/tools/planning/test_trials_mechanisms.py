@@ -24,6 +24,8 @@ from copublish.tools.planning.tables import as_fragments, made_up_table
 from copublish.tools.planning.trials import TrialGround, planned_names, variants_of, with_mechanism
 from support import fragment_frames, repartition, small_mapping
 
+pytestmark = pytest.mark.slow
+
 PUBLIC = {"records.public": True, "privacy.neighbors": "replace"}
 MISSING = {"attributes.region.missing": "category", "attributes.income.missing": "category"}
 PLANNED = ("specialization", "marginals", "copula", "hpdp", "vhdp")
