@@ -74,10 +74,10 @@ class MechanismSettings(Section):
     """What to write for Gaussian noise; nothing if the mechanism has none."""
 
     needs_class: ClassVar[bool] = False
-    """Whether it predicts the class by definition, so that an agreement needs a section [class]."""
+    """True if it predicts the class by definition, so that an agreement needs a section [class]."""
 
     splits_step_by_step: ClassVar[bool] = False
-    """Whether numbers are split at grid points in one step after another, so that a grid may be fine."""
+    """True if numbers are split at grid points in one step after another, so that a grid may be fine."""
 
     draws_records: ClassVar[bool] = False
     """Whether synthetic records are drawn from what was measured."""
@@ -87,7 +87,7 @@ class MechanismSettings(Section):
 
     @property
     def drops_missing(self) -> bool:
-        """Whether owners leave out rows with a missing value that the agreement puts nothing in the place of."""
+        """True if owners leave out rows with a missing value for which the agreement names no other value."""
         return False
 
     @property

@@ -58,7 +58,7 @@ SPEND_OR_DISCLOSE = ("run", "evaluate")
 """Commands that are suggested for another word or an obvious slip, and for nothing that merely looks like them."""
 
 SLIP = 0.87
-"""How alike, from 0 to 1, a slip of the keyboard is to what was meant: 'evalute' is 0.93, 'validate' 0.75."""
+"""Least similarity, from 0 to 1, of a slip of the keyboard to a name: 'evalute' is 0.93, 'validate' 0.75."""
 
 
 def suggested_commands(typed: str, known: list[str]) -> list[str]:
@@ -130,11 +130,11 @@ LOOK = "Stopped. What a ledger was charged stays charged: 'copublish ledger' sho
 
 
 _ledgers_are_open = False
-"""Whether this process has come to the point from which on ledgers are charged."""
+"""True once this process has come to the point from which on ledgers are charged."""
 
 
 def words_when_stopped(command: str | None, own_commands: Sequence[str]) -> str:
-    """What is true of a command that was stopped, by its name.
+    """Statements that hold for a command that was stopped, by its name.
 
     Args:
         command: The one that was typed.

@@ -103,9 +103,6 @@ class IdentifierColumn(Identifiers):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    def __repr__(self) -> str:
-        return "Identifiers(...)"  # a repr may end up in a log
-
     def take(self, positions: IntArray) -> IdentifierColumn:
         """These identifiers in this order."""
         return IdentifierColumn(self._column.take(pa.array(positions)))

@@ -140,7 +140,7 @@ class PaddedChain:
         return _Own(names, asked, sent, padding)
 
     def _find(self, before: str, n: int) -> BoolArray:
-        """Which of this owner's records, in the order it asked, are common to it and all before it."""
+        """Mask of this owner's records, in the order it asked, that are common to it and all before it."""
         answered = from_bytes(receive_list(self._messenger, before, ANSWERED))
         if len(answered) != n or have_repeated(answered):
             raise no_points(before)
@@ -160,7 +160,7 @@ class PaddedChain:
         return np.sort(np.where(is_common, own.sent, own.padding) if len(own.padding) else own.sent)
 
     def _multiply(self, factor: Factor, sender: str, message: Letter) -> Points:
-        """What another owner sent in the order of its bytes, times a factor of this one."""
+        """The points that another owner sent, in the order of their bytes, times a factor of this one."""
         return multiplied(factor, ascending_points(receive_list(self._messenger, sender, message), sender), sender)
 
     def _tell(self, names: Pseudonyms, is_common: BoolArray) -> IntArray:

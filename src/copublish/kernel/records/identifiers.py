@@ -12,6 +12,9 @@ from copublish.types import BoolArray, IntArray
 class Identifiers(Sequence[str]):
     """Normalized identifiers, one for each record of a party. `rows` has the one that holds them as a column."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(...)"  # a repr may end up in a log
+
     @abstractmethod
     def take(self, positions: IntArray) -> Self:
         """These identifiers in this order."""
