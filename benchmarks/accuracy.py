@@ -29,8 +29,8 @@ from sklearn.tree import DecisionTreeClassifier
 import adult
 import copublish as cp
 import nursery
-from copublish.agreement.columns import COUNT
 from copublish.kernel.noise.geometric import Coins
+from copublish.mechanisms.base import cells_of_table, counted_table, counts_of
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.release.folder import generalization_of
@@ -110,14 +110,15 @@ def new_tree() -> DecisionTreeClassifier:
 
 def accuracy(release: cp.Release, test: pd.DataFrame) -> float:
     """Train a tree on the release's counts and score it on the generalized test set."""
-    counts, cut = release.to_pandas("counts"), generalization_of(release, "no tree can be tested on it")
+    cells = cells_of_table(release.published, counted_table(release.published)).to_pandas()
+    cut = generalization_of(release, "no tree can be tested on it")
     generalized = cp.generalize(release, test).to_pandas()
-    names, label, labels = list(cut.attributes), cut.class_.name, cut.labels()
+    names, label, labels = list(cut.runs), cut.columns.class_name, cut.labels()
     encoder = OrdinalEncoder(categories=[list(labels[name]) for name in names]).fit(generalized[names])
     tree = new_tree().fit(
-        encoder.transform(counts[names].astype(object)),
-        counts[label].astype(str),
-        sample_weight=counts[COUNT],
+        encoder.transform(cells[names].astype(object)),
+        cells[label].astype(str),
+        sample_weight=counts_of(release.published),
     )
     return float(tree.score(encoder.transform(generalized[names]), generalized[label]))
 
@@ -183,7 +184,7 @@ def rows_of(name: str, folder: Path, epsilons: list[str], scores: list[str], run
                 "score": score if score == used else f"{score}: {used}",
                 "epsilon": epsilon,
                 **with_error("accuracy", [value for value, _ in found]),
-                "cells, median": int(np.median([release.table("counts").num_rows for _, release in found])),
+                "cells, median": int(np.median([counted_table(release.published).values.size for _, release in found])),
                 "at least": TARGETS.get(name, {}).get(epsilon, NOT_THERE) if score == "auto" else NOT_THERE,
             }
     for epsilon in epsilons:

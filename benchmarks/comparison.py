@@ -33,15 +33,15 @@ import numpy as np
 import pandas as pd
 
 from comparison_page import page_of
-from copublish.mechanisms.registry import mechanism_of
 from copublish.tools.evaluation.baseline import BASELINE, ClassTables
 from copublish.tools.evaluation.classification import ClassifierName
 from copublish.tools.evaluation.prediction import METRICS, RANKED_CLASSIFIERS
-from copublish.tools.evaluation.published import Published
+from copublish.tools.evaluation.published import ScoredData
 from copublish.tools.evaluation.utility import DISTANCES, Utility, raw_utility, utility_of
 from copublish.tools.planning.advice import plan_release
 from copublish.tools.planning.tables import made_up_table, read_like
 from copublish.tools.planning.trials import Trial, TrialGround, choose_setting, try_setting, with_mechanism
+from copublish.tools.planning.tunings import tuning_of
 from copublish_reproduction import datasets
 from divisions import TABLES, Division, agreement_for
 from measuring import Cell, Measuring, Row, mean_and_error, run
@@ -113,7 +113,7 @@ def one_run(
     train, test = (read_like(base, frame)[0] for frame in (division.train, division.test))
     ground = TrialGround(base, train, test, np.random.default_rng(run), with_numbers=True, classifiers=classifiers)
     target, found = division.label[0], {}
-    raw = _plain(raw_utility(Published.of_records(train, base.columns, target), test, classifiers=classifiers))
+    raw = _plain(raw_utility(ScoredData.of_records(train, base.columns, target), test, classifiers=classifiers))
     largest = {"accuracy": ground.largest_class(), "area": 0.5, "balanced_accuracy": 1 / len(division.label[1])}
     for budget in budgets:
         epsilon, delta = BUDGETS[budget]
@@ -126,7 +126,7 @@ def one_run(
             variant = with_mechanism(public if name == "vhdp" else agreement, name)
             rows[name] = _plain(ground.summary(ground.releases(variant, 1)).runs[0])
         drawn = ClassTables.beside(agreement).draw(train, np.random.default_rng(1000 + run))
-        published = Published.of_records(drawn, base.columns, target)
+        published = ScoredData.of_records(drawn, base.columns, target)
         rows[BASELINE] = _plain(utility_of(published, train, test, classifiers=classifiers))
         found[budget] = {**rows, LARGEST: {"largest": largest}}
         log(f"{table}, run {run + 1}, {budget}")
@@ -188,7 +188,7 @@ def halves(
         with_numbers=True,
         classifiers=classifiers,
     )
-    tuning = mechanism_of(agreement).tuning
+    tuning = tuning_of(agreement)
     assert tuning is not None
     settings = list(tuning.settings(agreement, ["1"], {**tuning.tried, **tried}))
     trials = [try_setting(ground, agreement, setting, runs) for setting in settings]

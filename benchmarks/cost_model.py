@@ -31,17 +31,17 @@ from scipy.optimize import nnls
 
 import copublish as cp
 from copublish.engines.spu.products import records_of_products
-from copublish.mechanisms.shared.tuning import Work
-from copublish.mechanisms.specialization.tuning import work_of
 from copublish.party.local.processes import simulate_in_processes
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.progress import no_progress
 from copublish.tools.planning.costs import COEFFICIENTS, Coefficients, cost_of, dot, measured_coefficients, sharded_part
+from copublish.tools.planning.specialization_tuning import work_of
+from copublish.tools.planning.tuning import Work
 from machine import described_machine
 from measuring import ROOT, Measuring, Row, run
 from one_party import FixedCoins
 from process_numbers import MIB
-from secure_runs import cut_of, read_records, recorders
+from secure_runs import read_records, recorders, sizes_of
 
 SHORT = ("--cases", "0", "--links", "--checks", "--times", "1")
 FILE = ROOT / "src" / "copublish" / "tools" / "planning" / COEFFICIENTS
@@ -201,7 +201,7 @@ def measure_run(case: Case) -> Measured:
         seconds, used = time.perf_counter() - start, children_seconds() - used
         records = read_records(name, agreement.compute_nodes)
     worker, party = (max(record.peak_mib[what] for record in records.values()) for what in ("worker", "party"))
-    work = work_of(agreement, cut_of(release), case.records, records_of_products)
+    work = work_of(agreement, sizes_of(release), case.records, records_of_products)
     return Measured(case, work, seconds, used, sum(sent.values()) / MIB, worker, party)
 
 
@@ -219,7 +219,7 @@ def round_trips(case: Case) -> tuple[Work, float]:
     people = np.arange(case.records).astype(str)
     frames = {p: part.assign(**{IDENTIFIER: people}) for p, part in zip(agreement.parties, parts, strict=True)}
     found = measure_release("wide-area", cp.agreement_from_mapping(content), frames, WideArea(0.010, 1e9))
-    return work_of(agreement, cut_of(found.release), case.records, records_of_products), found.total.rounds
+    return work_of(agreement, sizes_of(found.release), case.records, records_of_products), found.total.rounds
 
 
 NOT_HERE = ("counted", "published")
@@ -242,7 +242,7 @@ def work_with(case: Case, records: int) -> tuple[cp.Agreement, Work]:
     agreement = agreement_of(case)
     (parts,) = chunks(agreement, min(case.records, CHUNK))
     release = simulate_fragments(agreement, read_fragments(agreement, parts), coins_of(agreement))
-    return agreement, work_of(agreement, cut_of(release), records, records_of_products)
+    return agreement, work_of(agreement, sizes_of(release), records, records_of_products)
 
 
 def coins_of(agreement: cp.Agreement) -> dict[str, FixedCoins]:

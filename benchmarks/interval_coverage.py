@@ -1,22 +1,29 @@
 """How often intervals that are read from a release hold the joint table's own values.
 
     make benchmark-interval_coverage ADULT=folder-with-heart.dat-and-others
+    python benchmarks/interval_coverage.py --processes 2 --keep counted.jsonl --out docs/results/coverage.md
 
-For every mechanism and table some releases are simulated on the ideal engine, which gives the same ones as the secure
-one. Every release is asked for shares, means, medians and correlations with 95 % confidence, and each interval is
-compared with the value computed from the real records. Writes docs/results/coverage.md with --out; --short asks a few
-releases of made-up people alone.
+For every mechanism with several settings, and for each table, releases are simulated on the ideal engine, which gives
+the same ones as the secure one. Every release is asked everything that it answers, with 95 % confidence, and each
+interval is compared with the value that the real records give. Noise comes from seeds, so every release can be made
+again. With --keep, a run that was stopped goes on where it was. Writes docs/results/coverage.md with --out; --short
+asks one release of made-up people for each setting.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
+import math
 import sys
+import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import combinations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, replace
+from functools import cache, partial
+from itertools import combinations, product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,39 +32,61 @@ import pandas as pd
 
 import copublish as cp
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
-from copublish.mechanisms.reading.estimate import ColumnSummary
+from copublish.mechanisms.published import Position, Scores
 from copublish.party.local.simulation import read_fragments, simulate_fragments
+from copublish.release.questions.estimate import ColumnSummary
 from copublish_reproduction.first_values import with_first_values
 from measuring import NOT_THERE, Measuring, run
+from support import seeded
 
-SHORT = ("--runs", "1", "--people", "300", "--epsilon", "2")
-OPTIONAL = ("refused", "wrong", "told", "coverage")
+SHORT = ("--runs", "1", "--people", "300", "--epsilon", "2", "--processes", "1")
+OPTIONAL = ("refused", "wrong", "told", "coverage", "coverage of all")
 """What is known or refused altogether is never wrong; one release of few people may tell nothing, or hold nothing."""
 
-MECHANISMS: dict[str, dict[str, Any]] = {
-    "specialization": {"name": "specialization", "specializations": 6},
-    "marginals": {"name": "marginals"},
-    "copula": {"name": "copula"},
-    "hpdp": {"name": "hpdp"},
-    "vhdp": {"name": "vhdp"},
-}
+PUBLIC: dict[str, dict[str, Any]] = {"records": {"public": True}, "privacy": {"neighbors": "replace"}}
 
-EPSILONS = {"vhdp": "10"}
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
+    "specialization": {"mechanism": {"specializations": 6}},
+    "specialization, auto": {"mechanism": {"specializations": 6, "score": "auto"}},
+    "marginals": {},
+    "marginals, delta": {"privacy": {"delta": "1e-6"}},
+    "marginals, listed tables": {},
+    "marginals, public total": PUBLIC,
+    "copula": {},
+    "copula, public total": PUBLIC,
+    "copula, use-informative": {"budget": {"allocation": "use-informative"}},
+    "hpdp": {},
+    "hpdp, delta": {"mechanism": {"noise": "gaussian"}, "privacy": {"delta": "1e-6"}},
+    "hpdp, public total": PUBLIC,
+    "vhdp": PUBLIC,
+    "vhdp, protect-informative": {**PUBLIC, "budget": {"allocation": "protect-informative"}},
+}
+"""Mechanisms that state their noise, with the sections of an agreement in which a release differs from the default."""
+
+MECHANISMS = tuple(name for name in SETTINGS if "," not in name)
+
+EPSILONS = {"vhdp": ("5", "10")}
 """Where noise on every value would leave nothing to say at 1."""
 
-LEAST = 0.92
+BAR = (0.935, 0.965)
 """What has to be found of a nominal 95 %."""
 
-MANY = 20_000
-"""Of a table with more people there are a fifth of the releases."""
+FEW = 100
+"""Of fewer intervals no share is shown."""
 
-CORRELATED = {
-    "specialization": "middles of published intervals",
-    "marginals": "middles of agreed cells",
-    "copula": "published scores",
-    "hpdp": "places in grids",
-    "vhdp": "numbers",
-}
+OF_PUBLIC_TABLES = 12
+"""A public table gets one release for so many of made-up people."""
+
+MANY = 20_000
+"""Of a table with more people there are a fifth of these."""
+
+PART = 25
+"""Releases that are counted and kept together."""
+
+
+def mechanism_of(setting: str) -> str:
+    """The mechanism of a setting."""
+    return setting.partition(",")[0]
 
 
 @dataclass(frozen=True)
@@ -69,10 +98,12 @@ class Table:
     attributes: Mapping[str, Any]
     class_name: str
 
-    def agreement(self, mechanism: str, epsilon: str) -> cp.Agreement:
-        """The agreement on one mechanism: two owners of whole rows."""
-        is_public, writes_numbers = mechanism == "vhdp", mechanism != "specialization"
+    def agreement(self, setting: str, epsilon: str) -> cp.Agreement:
+        """The agreement on one mechanism with its settings: two owners of whole rows."""
+        mechanism, sections = mechanism_of(setting), SETTINGS[setting]
+        writes_numbers = mechanism != "specialization"
         values = sorted(map(str, self.records[self.class_name].unique()))
+        listed = {"tables": [list(self.attributes)[:2]]} if setting.endswith("listed tables") else {}
         return cp.agreement_from_mapping(
             {
                 "format": 1,
@@ -80,7 +111,7 @@ class Table:
                 "dataset": self.name,
                 "partition": "horizontal",
                 "parties": {"p0": {}, "p1": {}},
-                "records": {"expected": len(self.records), **({"public": True} if is_public else {})},
+                "records": {"expected": len(self.records), **sections.get("records", {})},
                 "class": {"name": self.class_name, "values": values},
                 "attributes": with_first_values(
                     {
@@ -88,8 +119,9 @@ class Table:
                         for name, about in self.attributes.items()
                     }
                 ),
-                "privacy": {"epsilon": epsilon, "neighbors": "replace" if is_public else "add-remove"},
-                "mechanism": MECHANISMS[mechanism],
+                "privacy": {"epsilon": epsilon, **sections.get("privacy", {})},
+                "mechanism": {"name": mechanism, **sections.get("mechanism", {}), **listed},
+                **({"budget": sections["budget"]} if "budget" in sections else {}),
             }
         )
 
@@ -182,234 +214,563 @@ def adult(folder: Path) -> Table:
     return Table("adult", raw, attributes, "income")
 
 
-INTRODUCTION = """\
-Written by `make coverage`: {runs} releases of every mechanism, at epsilon 0.5 and 2 (`vhdp` at 10), of 3,000 made-up
-people, Heart, Wine, Nursery and, a fifth as many, of Adult, on the ideal engine, each
-asked for everything that [`share`, `mean`, `median` and `correlation`](../reference/python.md#numbers-with-their-error)
-answer, with 95 % confidence. *Told* is how often there was an answer other than "too few to say" or a refusal, *held*
-how many of these intervals had the value that the real records give, and *wrong* how many of all questions got an
-interval without it; [coverage.csv](coverage.csv) has the same by table and epsilon. Where few are told, noise has a
-part in which: *held* can then be below 95 %, while *wrong* stays about 5 % or below, but for chance: with this many
-rows a few are two standard errors off.
+READ: dict[str, Callable[[Path], Table]] = {"heart": heart, "wine": wine, "nursery": nursery, "adult": adult}
 
-More than 95 % is expected where cells hide single numbers, and where a median is bounded by mean and spread alone:
-those intervals are about more than noise. *Mean, by noise* leaves out what cells hide: the interval of noise alone, and
-a table whose numbers lie in the middle of their cells. Correlations are of {correlated}. Answers of one release depend
-on each other, so a share of few releases is known less well than the number of questions suggests.
+INTRODUCTION = """\
+# How often intervals hold the joint table's own value
+
+Written by `make coverage`. Releases of every mechanism that states its noise were made on the ideal engine, and each
+was asked for everything that
+[`count`, `share`, `mean`, `median` and `correlation`](../reference/python.md#numbers-with-their-error)
+answer, with 95 % confidence. An interval *holds* if the value that the real records give is in it.
+
+| question | what is asked for |
+| --- | --- |
+| total | the number of people, where it is not public |
+| count, share | every published value of every column |
+| joint count, share among | for every two columns the values that the first two people have |
+| mean, median | every column of numbers, of everybody and among the people with the first value of a category |
+| correlation | every two columns that have an order |
+
+Correlations are of published numbers (`vhdp`), of scores or places that were multiplied (`copula`, `hpdp`), else of
+middles of published cells. A release refuses what was not measured, and tells no value where noise leaves nothing to
+say. All shares are of intervals with a value, and "-" stands where they are fewer than {few:,}.
+[coverage.csv](coverage.csv) has them by epsilon, and of all intervals.
+
+## Intervals of noise
+
+{releases:,} releases or more in each row: {people:,} made-up people, epsilon {epsilons}. Of intervals of 95 %,
+{least:.1f} to {most:.1f} % have to hold; what lies outside is bold. Standard errors are {error:.1f} points at most,
+between releases, since answers of one release depend on each other.
+"""
+
+ABOUT_NOISE = """\
+*Mean, by noise* is about a mean's interval without what cells hide: does it hold the mean of the low ends of all
+people's cells, and that of the high ends? *Median, by noise* is the share of the people below each border of a cell:
+whether it is more than a half is what a median is read from.
+
+More hold where intervals are wider on purpose:
+
+- Where noise nearly hides how many people a mean or a share is of, it decides whether a value is told. Intervals then
+  have half of the errors: *mean among* of `copula, use-informative` and of `hpdp, public total`, where fewest are told.
+- In `vhdp` no cells hide anything, so *mean, by noise* is the mean itself. *Median, by noise* is the mean of the real
+  numbers minus or plus their standard deviation, as far as a median can be; that interval adds the errors of two.
+- Correlations of `vhdp` are computed as if people had been sampled as well, which makes them a little too wide.
+"""
+
+ABOUT_CELLS = """\
+## Intervals of means and medians
+
+These are wider than noise makes them, so more of them hold. A mean's interval begins where all numbers were at the low
+ends of their cells, and ends where all were at the high ends. A median's begins and ends at borders of cells: it misses
+the median only if noise errs at one of the two borders around it. In `vhdp` the means are about noise alone, and a
+median is at most a standard deviation from the mean.
+"""
+
+ABOUT_TOLD = """\
+## How often a value is told
+
+In % of the questions that were not refused.
+"""
+
+ABOUT_OTHERS = """\
+## Public tables
+
+With fewer releases at each epsilon: {tables}. Nobody has some of the values; their counts and shares are cut off at 0,
+so more of these hold.
 """
 
 Truth = Callable[[], float]
 Question = tuple[str, Callable[[], cp.Estimate], Truth]
 """What kind of question it is, how a release answers it, and what the real records say."""
 
+BY_NOISE = (
+    "total",
+    "count",
+    "joint count",
+    "share",
+    "share among",
+    "mean, by noise",
+    "mean among, by noise",
+    "median, by noise",
+    "correlation",
+)
+"""Kinds of questions with answers that are about noise alone."""
 
-def cells_of(release: cp.Release, column: str, domain: Domain, records: pd.DataFrame) -> np.ndarray:
-    """For every record the number of its published cell."""
+WITH_CELLS = ("mean", "mean among", "median")
+"""Those with answers that are also about what cells hide."""
+
+
+def codes_of(domain: Domain, values: pd.Series) -> np.ndarray:
+    """For every record the number of its agreed value."""
     if isinstance(domain, CategoricalDomain):
         place = {value: code for code, value in enumerate(domain.values)}
-        codes = records[column].astype(str).map(place).to_numpy()
-    else:
-        thresholds = np.array([float(edge) for edge in domain.thresholds])
-        codes = np.searchsorted(thresholds, records[column].to_numpy(dtype=float), side="right")
-    generalization = release.generalization
-    if generalization is None or column not in generalization.attributes:
-        return codes
-    return generalization.attributes[column].part_of_code()[codes]
+        return values.astype(str).map(place).to_numpy()
+    thresholds = np.array([float(edge) for edge in domain.thresholds])
+    return np.searchsorted(thresholds, values.to_numpy(dtype=float), side="right")
 
 
-def numbers_of(release: cp.Release, column: str, domain: Domain, records: pd.DataFrame) -> np.ndarray:
-    """What a correlation is about, as each mechanism's page says."""
-    mechanism, cells = release.certificate.mechanism, cells_of(release, column, domain, records)
-    if mechanism == "copula":
-        return np.array(release.details.columns[column].scores)[cells]
-    if isinstance(domain, CategoricalDomain):
-        return cells.astype(float)
-    if mechanism == "hpdp":
-        return cells.astype(float)
-    if mechanism == "vhdp":
-        return records[column].to_numpy(dtype=float)
-    return middles_of(release, domain, cells)
+class Real:
+    """What real records say, in the values that a release published."""
 
+    def __init__(self, release: cp.Release, records: pd.DataFrame) -> None:
+        self.release, self.records = release, records
+        self.domains, self.runs = release.published.columns.domains, release.published.generalized
+        self.codes = {name: codes_of(domain, records[name]) for name, domain in self.domains.items()}
+        self.cells = {name: self._cells(name) for name in self.domains}
 
-def middles_of(release: cp.Release, domain: NumericalDomain, cells: np.ndarray) -> np.ndarray:
-    """The middle of every record's published interval."""
-    edges = [float(domain.lower), *map(float, domain.thresholds), float(domain.upper)]
-    ends = list(range(domain.number_codes + 1))
-    if release.generalization is not None:
-        ends = [0, *(value.codes[1] for value in release.generalization.attributes[domain.name].values)]
-    borders = np.array([edges[end] for end in ends])
-    return ((borders[:-1] + borders[1:]) / 2)[cells]
+    def _cells(self, column: str) -> np.ndarray:
+        """For every record the number of its published cell."""
+        if column not in self.runs:
+            return self.codes[column]
+        return np.searchsorted([start for start, _ in self.runs[column]], self.codes[column], side="right") - 1
+
+    def runs_of(self, column: str) -> Sequence[tuple[int, int]]:
+        """The run of codes of each published cell."""
+        return self.runs.get(column) or [(code, code + 1) for code in range(self.domains[column].size)]
+
+    def label(self, column: str, cell: int) -> str:
+        """How a published cell is named."""
+        return self.domains[column].label(self.runs_of(column)[cell])
+
+    def own(self, column: str) -> np.ndarray:
+        """The numbers themselves."""
+        return self.records[column].to_numpy(dtype=float)
+
+    def ends(self, column: str) -> tuple[np.ndarray, np.ndarray]:
+        """Where the published interval of every record begins and ends; its number, where numbers are published."""
+        domain = self.domains[column]
+        if self.release.published.rows is not None:
+            return self.own(column), self.own(column)
+        edges = np.array([float(domain.lower), *map(float, domain.thresholds), float(domain.upper)])
+        ends = edges[[0, *(stop for _, stop in self.runs_of(column))]]
+        return ends[:-1][self.cells[column]], ends[1:][self.cells[column]]
+
+    def correlated(self, column: str) -> np.ndarray:
+        """What a correlation is of: published numbers, numbers that were multiplied, or middles of cells."""
+        published = self.release.published
+        is_number = isinstance(self.domains[column], NumericalDomain)
+        if published.rows is not None:
+            return self.own(column) if is_number else self.codes[column].astype(float)
+        multiplied = [measured.axes for measured in published.measured if len(measured.axes) == 2]
+        for axis in (axis for axes in multiplied for axis in axes if axis.column == column):
+            if isinstance(axis, Scores | Position):
+                return axis.entries(self.domains[column])[0].astype(float)[self.codes[column]]
+        return sum(self.ends(column)) / 2 if is_number else self.cells[column].astype(float)
 
 
 def questions(release: cp.Release, records: pd.DataFrame) -> Iterator[Question]:
-    """Everything that a release can be asked about single columns, and about pairs of them."""
-    domains = release.details.public_columns.domains
+    """Questions of every kind, with what the real records say."""
+    real = Real(release, records)
+    if release.certificate.public_facts.number_of_records is None:
+        yield "total", release.count, lambda: float(len(records))
     for summary in release.reading.summaries():
-        yield from _of_column(release, summary, domains[summary.name], records)
+        yield from _of_column(release, summary, real)
     ordered = {
-        name: numbers_of(release, name, domain, records)
-        for name, domain in domains.items()
+        name: real.correlated(name)
+        for name, domain in real.domains.items()
         if isinstance(domain, NumericalDomain) or domain.size == 2
     }
     for (one, x), (other, y) in combinations(ordered.items(), 2):
         if x.std() > 0 and y.std() > 0:
             ask = partial(release.correlation, one, other)
             yield "correlation", ask, lambda x=x, y=y: float(np.corrcoef(x, y)[0, 1])
-    yield from _among(release, domains, records)
+    for one, other in combinations(real.domains, 2):
+        yield from _of_two(release, real, one, other)
+    numbers = [name for name, domain in real.domains.items() if isinstance(domain, NumericalDomain)]
+    for number, other in product(numbers, real.domains):
+        if isinstance(real.domains[other], CategoricalDomain):
+            yield from _number_among(release, real, number, other)
 
 
-def _of_column(
-    release: cp.Release, summary: ColumnSummary, domain: Domain, records: pd.DataFrame
-) -> Iterator[Question]:
-    cells = cells_of(release, summary.name, domain, records)
+def noise_of(estimate: cp.Estimate, width: float) -> cp.Estimate:
+    """A mean with an interval of noise alone: without half of the mean width of cells on either side.
+
+    It holds the mean of the middles if the whole interval holds the mean of the low ends and that of the high ends.
+    """
+    return replace(estimate, low=estimate.low + float(width) / 2, high=estimate.high - float(width) / 2)
+
+
+def _of_column(release: cp.Release, summary: ColumnSummary, real: Real) -> Iterator[Question]:
+    cells, name = real.cells[summary.name], summary.name
     for place, cell in enumerate(summary.cells):
         yield "share", lambda cell=cell: cell.share, lambda place=place: float((cells == place).mean())
+        yield "count", lambda cell=cell: cell.people, lambda place=place: float((cells == place).sum())
     if summary.mean is None or summary.median is None:
         return
-    mean, median = summary.mean, summary.median
-    own = records[summary.name].to_numpy(dtype=float)
+    mean, median, own = summary.mean, summary.median, real.own(name)
     yield "mean", lambda: mean, lambda: float(own.mean())
     yield "median", lambda: median, lambda: float(np.median(own))
-    if summary.cells and mean.value is not None and mean.within is not None:
-        # Noise alone: of a table whose numbers all lie in the middle of their cells.
-        alone = replace(mean, low=mean.value - mean.within, high=mean.value + mean.within)
-        yield "mean, by noise", lambda: alone, lambda: float(middles_of(release, domain, cells).mean())
+    low, high = real.ends(name)
+    yield "mean, by noise", lambda: noise_of(mean, (high - low).mean()), lambda: float((low + high).mean() / 2)
+    if release.published.rows is not None:
+        # A median's interval is of mean and spread. It can be a standard deviation from the mean, and no farther.
+        domain = real.domains[name]
+        for end in (own.mean() - own.std(), own.mean() + own.std()):
+            if float(domain.lower) < end < float(domain.upper):
+                yield "median, by noise", lambda: median, lambda end=end: float(end)
+        return
+    labels = [cell.label for cell in summary.cells]
+    for border in range(1, len(labels)):
+        # Whether more than half of the people are below a border: the noise of this share is a median's own.
+        ask = partial(release.share, name, labels[:border])
+        yield "median, by noise", ask, lambda border=border: float((cells < border).mean())
 
 
-def _among(release: cp.Release, domains: Mapping[str, Domain], records: pd.DataFrame) -> Iterator[Question]:
-    """Yield a mean and a share among the people of the first class."""
-    label = list(domains)[-1]
-    among = {label: domains[label].values[0]}
-    here = records[records[label].astype(str) == domains[label].values[0]]
-    numbers = [name for name, domain in domains.items() if isinstance(domain, NumericalDomain)]
-    for name in numbers[:1]:
-        yield (
-            "mean among",
-            partial(release.mean, name, among=among),
-            lambda name=name: float(here[name].astype(float).mean()),
-        )
-    others = [name for name, domain in domains.items() if name not in numbers and name != label and domain.size == 2]
-    for name in others[:1]:
-        value = domains[name].values[1]
-        ask = partial(release.share, name, value, among=among)
-        yield "share among", ask, lambda told=here[name], value=value: float((told.astype(str) == value).mean())
+def _of_two(release: cp.Release, real: Real, one: str, other: str) -> Iterator[Question]:
+    """Yield counts and shares of the values that the first two people have."""
+    x, y = real.cells[one], real.cells[other]
+    for a, b in dict.fromkeys(zip(x[:2].tolist(), y[:2].tolist(), strict=True)):
+        value, among = real.label(one, a), {other: real.label(other, b)}
+        both, here = float(((x == a) & (y == b)).sum()), float((y == b).sum())
+        yield "joint count", partial(release.count, {one: value, **among}), lambda both=both: both
+        ask = partial(release.share, one, value, among=among)
+        yield "share among", ask, lambda both=both, here=here: both / here
+
+
+def _number_among(release: cp.Release, real: Real, number: str, other: str) -> Iterator[Question]:
+    """Yield the mean of a number, and its median, among the people with the first value of a category."""
+    here, among = real.cells[other] == 0, {other: real.label(other, 0)}
+    mean = partial(release.mean, number, among=among)
+    yield "mean among", mean, lambda: float(real.own(number)[here].mean())
+    low, high = (end[here] for end in real.ends(number))
+    truth = float((low + high).mean() / 2)
+    yield "mean among, by noise", lambda: noise_of(mean(), (high - low).mean()), lambda: truth
+    ask = partial(release.median, number, among=among)
+    yield "median", ask, lambda: float(np.median(real.own(number)[here]))
 
 
 @dataclass
 class Tally:
-    """How many intervals there were, how many held the truth, and how wide they were in parts of what is possible."""
+    """Intervals of some releases, and sums of their numbers by release.
 
+    Attributes:
+        releases: How many releases were asked.
+        asked: Questions.
+        refused: Of them, those that were refused.
+        stated: Of the others, those whose interval held the truth, whether or not a value was told.
+        told: Those with a value.
+        held: Of these, those whose interval held the truth.
+        held_squared: Sum over releases of the square of `held`.
+        held_told: Of the product.
+        told_squared: Of the square of `told`.
+    """
+
+    releases: int = 0
     asked: int = 0
+    refused: int = 0
+    stated: int = 0
     told: int = 0
     held: int = 0
-    refused: int = 0
-    within: list[float] = field(default_factory=list)
+    held_squared: int = 0
+    held_told: int = 0
+    told_squared: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(one + another for one, another in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def coverage(self) -> float | None:
-        """Of the intervals that said something."""
+        """Of the intervals with a value."""
         return self.held / self.told if self.told else None
 
+    @property
+    def of_all(self) -> float | None:
+        """Of all intervals."""
+        answered = self.asked - self.refused
+        return self.stated / answered if answered else None
 
-def ask_releases(table: Table, mechanism: str, epsilon: str, runs: int) -> dict[str, Tally]:
-    """Ask some releases of one table everything."""
-    agreement = table.agreement(mechanism, epsilon)
-    fragments = read_fragments(agreement, {"p0": table.records.iloc[::2], "p1": table.records.iloc[1::2]})
+    @property
+    def error(self) -> float:
+        """Standard error of the coverage: answers of one release depend on each other, releases do not."""
+        share = self.coverage or 0.0
+        squares = self.held_squared - 2 * share * self.held_told + share**2 * self.told_squared
+        return math.sqrt(max(squares, 0.0)) / max(self.told, 1)
+
+
+def tallies_of(release: cp.Release, records: pd.DataFrame) -> tuple[dict[str, Tally], str]:
+    """Ask one release everything. A digest of all answers is beside the tallies."""
+    found: dict[str, Tally] = defaultdict(lambda: Tally(releases=1))
+    answers = hashlib.sha256()
+    for kind, ask, truth in questions(release, records):
+        tally = found[kind]
+        tally.asked += 1
+        try:
+            answer = ask()
+        except cp.ReleaseError:
+            tally.refused += 1
+            continue
+        true = truth()
+        slack = 1e-9 * max(abs(answer.low), abs(answer.high), 1e-6)
+        holds = bool(answer.low - slack <= true <= answer.high + slack)
+        tally.stated += holds
+        tally.told += answer.tells
+        tally.held += answer.tells and holds
+        answers.update(f"{kind} {answer.tells} {answer.low:.6g} {answer.high:.6g} {true:.6g};".encode())
+    for tally in found.values():
+        held, told = tally.held, tally.told
+        tally.held_squared, tally.held_told, tally.told_squared = held**2, held * told, told**2
+    return dict(found), answers.hexdigest()[:16]
+
+
+Found = Mapping[tuple[str, str, str], Mapping[str, Tally]]
+"""Tallies by table, setting and epsilon, then by kind of question."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some releases of one table with one setting.
+
+    Attributes:
+        table: The table's name.
+        people: How many people the made-up table has.
+        data: The folder of the others.
+        setting: Mechanism and settings.
+        epsilon: Its epsilon.
+        first: The number of the first release.
+        runs: How many there are.
+    """
+
+    table: str
+    people: int
+    data: Path | None
+    setting: str
+    epsilon: str
+    first: int
+    runs: int
+
+    @property
+    def key(self) -> str:
+        """What is kept of it."""
+        people = f" of {self.people}" if self.data is None else ""
+        return f"{self.table}{people}; {self.setting}; {self.epsilon}; {self.first}+{self.runs}"
+
+
+@cache
+def _table(name: str, people: int, data: Path | None) -> Table:
+    if name == "made-up":
+        return made_up(people)
+    assert data is not None
+    return READ[name](data)
+
+
+@cache
+def _fragments(name: str, people: int, data: Path | None, setting: str, epsilon: str) -> tuple[cp.Agreement, Any]:
+    table = _table(name, people, data)
+    agreement = table.agreement(setting, epsilon)
+    return agreement, read_fragments(agreement, {"p0": table.records.iloc[::2], "p1": table.records.iloc[1::2]})
+
+
+def release_of(job: Job, number: int) -> cp.Release:
+    """One release; the same whenever it is made."""
+    agreement, fragments = _fragments(job.table, job.people, job.data, job.setting, job.epsilon)
+    start = zlib.crc32(f"{job.table} {job.setting} {job.epsilon}".encode())
+    return simulate_fragments(agreement, fragments, seeded(agreement.party_names, start + number))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What was found in the releases of a job.
+
+    Attributes:
+        job: Its key.
+        answers: A digest of the first release's answers.
+        tallies: By kind of question.
+    """
+
+    job: str
+    answers: str
+    tallies: Mapping[str, Tally]
+
+    @staticmethod
+    def of(line: str) -> Counted:
+        """From a line of a file."""
+        values = json.loads(line)
+        tallies = {kind: Tally(**tally) for kind, tally in values["tallies"].items()}
+        return Counted(values["job"], values["answers"], tallies)
+
+
+def count(task: tuple[Job, Counted | None]) -> tuple[Job, Counted]:
+    """Make releases and ask each of them everything; only the first one if it answers as it did before."""
+    job, before = task
+    records = _table(job.table, job.people, job.data).records
     found: dict[str, Tally] = defaultdict(Tally)
-    for _ in range(runs if len(table.records) < MANY else max(runs // 5, 1)):
-        release = simulate_fragments(agreement, fragments)
-        for kind, ask, truth in questions(release, table.records):
-            tally = found[kind]
-            tally.asked += 1
-            try:
-                said = ask()
-            except cp.ReleaseError:
-                tally.refused += 1
-                continue
-            if not said.tells:
-                continue
-            tally.told += 1
-            slack = 1e-9 * max(abs(said.low), abs(said.high), 1e-6)
-            tally.held += said.low - slack <= truth() <= said.high + slack
-            tally.within.append(said.within or 0.0)
+    first = ""
+    for number in range(job.first, job.first + job.runs):
+        tallies, answers = tallies_of(release_of(job, number), records)
+        first = first or answers
+        if before is not None and before.answers == first:
+            return job, before
+        for kind, tally in tallies.items():
+            found[kind] += tally
+    return job, Counted(job.key, first, dict(found))
+
+
+def jobs_of(given: argparse.Namespace) -> list[Job]:
+    """All releases in parts, a part of every setting before the next ones."""
+    names = ["made-up", *(READ if given.data is not None else ())]
+    jobs = []
+    for first in range(0, given.runs, PART):
+        for table, setting in product([name for name in names if name in (given.tables or names)], given.settings):
+            data = None if table == "made-up" else given.data
+            runs = given.runs if data is None else max(given.runs // OF_PUBLIC_TABLES, 1)
+            if len(_table(table, given.people, data).records) > MANY:
+                runs = max(runs // 5, 1)
+            for epsilon in EPSILONS.get(mechanism_of(setting), given.epsilon):
+                if first < runs:
+                    jobs.append(Job(table, given.people, data, setting, epsilon, first, min(PART, runs - first)))
+    return jobs
+
+
+def counted(given: argparse.Namespace) -> Found:
+    """Count all releases, by table, setting and epsilon. Each new part is written to the kept file at once."""
+    before: dict[str, Counted] = {}
+    file: Path | None = given.keep
+    if file is not None and file.exists():
+        whole = file.read_text(encoding="utf-8").splitlines(keepends=True)
+        if whole and not whole[-1].endswith("\n"):  # a run was stopped while it wrote
+            file.write_text("".join(whole[:-1]), encoding="utf-8")
+        before = {part.job: part for part in map(Counted.of, file.read_text(encoding="utf-8").splitlines())}
+    found: dict[tuple[str, str, str], dict[str, Tally]] = {}
+    for job, part in _each([(job, before.get(job.key)) for job in jobs_of(given)], given.processes):
+        if file is not None and part != before.get(job.key):
+            with file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(asdict(part)) + "\n")
+        sums = found.setdefault((job.table, job.setting, job.epsilon), {})
+        for kind, tally in part.tallies.items():
+            sums[kind] = sums.get(kind, Tally()) + tally
     return found
 
 
-def rows_of(tables: list[Table], mechanisms: list[str], epsilons: list[str], runs: int) -> Iterator[dict[str, Any]]:
-    """Yield one row for each table, mechanism, epsilon and kind of question."""
-    for table in tables:
-        for mechanism in mechanisms:
-            for epsilon in [EPSILONS[mechanism]] if mechanism in EPSILONS else epsilons:
-                for kind, tally in ask_releases(table, mechanism, epsilon, runs).items():
-                    yield {
-                        "table": table.name,
-                        "mechanism": mechanism,
-                        "epsilon": epsilon,
-                        "question": kind,
-                        "asked": tally.asked,
-                        "told": tally.told,
-                        "refused": tally.refused,
-                        "coverage": tally.coverage,
-                        "wrong": (tally.told - tally.held) / tally.asked,
-                    }
+def _each(tasks: Sequence[tuple[Job, Counted | None]], processes: int) -> Iterator[tuple[Job, Counted]]:
+    """Yield what each task finds."""
+    if processes == 1:
+        yield from map(count, tasks)
+        return
+    with get_context("spawn").Pool(processes) as pool:
+        yield from pool.imap_unordered(count, tasks)
+
+
+def rows_of(found: Found) -> Iterator[dict[str, Any]]:
+    """Yield one row for each table, setting, epsilon and kind of question."""
+    for (table, setting, epsilon), tallies in found.items():
+        for kind, tally in tallies.items():
+            yield {
+                "table": table,
+                "mechanism": mechanism_of(setting),
+                "settings": setting.partition(", ")[2] or "default",
+                "epsilon": epsilon,
+                "question": kind,
+                "releases": tally.releases,
+                "asked": tally.asked,
+                "refused": tally.refused,
+                "told": tally.told,
+                "coverage": tally.coverage,
+                "coverage, ±": tally.error,
+                "coverage of all": tally.of_all,
+                "wrong": (tally.told - tally.held) / tally.asked,
+            }
+
+
+def pooled(found: Found, tables: Sequence[str]) -> dict[str, dict[str, Tally]]:
+    """Tallies of some tables, all epsilons together, by setting and kind of question."""
+    sums: dict[str, dict[str, Tally]] = {}
+    for setting in SETTINGS:
+        for (table, other, _), tallies in found.items():
+            if table in tables and other == setting:
+                own = sums.setdefault(setting, {})
+                for kind, tally in tallies.items():
+                    own[kind] = own.get(kind, Tally()) + tally
+    return sums
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}"
 
 
-def pooled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of all tables and epsilons together, for every mechanism and kind of question."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in rows:
-        start = {"mechanism": row["mechanism"], "question": row["question"], "asked": 0, "told": 0, "held": 0}
-        sums = found.setdefault((row["mechanism"], row["question"]), start)
-        held = row["told"] * (row["coverage"] or 0.0)
-        for key, value in (("asked", row["asked"]), ("told", row["told"]), ("held", round(held))):
-            sums[key] += value
-    return sorted(found.values(), key=lambda row: (list(MECHANISMS).index(row["mechanism"]), row["question"]))
+def _held(tally: Tally) -> str:
+    return "-" if tally.told < FEW or tally.coverage is None else _percent(tally.coverage)
 
 
-def page(rows: list[dict[str, Any]], runs: int) -> str:
+def _held_as_promised(tally: Tally) -> str:
+    shown = _held(tally)
+    return shown if shown == "-" or BAR[0] <= (tally.coverage or 0.0) <= BAR[1] else f"**{shown}**"
+
+
+def _told(tally: Tally) -> str:
+    answered = tally.asked - tally.refused
+    return _percent(tally.told / answered) if answered else "-"
+
+
+def _grid(sums: Mapping[str, Mapping[str, Tally]], kinds: Sequence[str], cell: Callable[[Tally], str]) -> Iterator[str]:
+    """Yield a row for each setting, with a column for each kind of question."""
+    yield f"| release | {' | '.join(kinds)} |"
+    yield f"| --- |{' ---: |' * len(kinds)}"
+    for setting, tallies in sums.items():
+        yield f"| {setting} | {' | '.join(cell(tallies[kind]) if kind in tallies else '-' for kind in kinds)} |"
+    yield ""
+
+
+def page(found: Found, people: int) -> str:
     """The page of results."""
-    correlated = "; ".join(f"{what} ({name})" for name, what in CORRELATED.items())
+    tables = list(dict.fromkeys(table for table, _, _ in found))
+    made_up_people, others = pooled(found, ["made-up"]), pooled(found, [name for name in tables if name != "made-up"])
+    most = {setting: max(tally.releases for tally in own.values()) for setting, own in made_up_people.items()}
+    shown = [own[kind] for own in made_up_people.values() for kind in BY_NOISE if kind in own and own[kind].told >= FEW]
     lines = [
-        "# How often intervals hold the joint table's own value",
-        "",
-        INTRODUCTION.format(runs=runs, correlated=correlated),
-        "| mechanism | question | asked | told | held | wrong |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
-    ]
-    for row in pooled(rows):
-        held = _percent(row["held"] / row["told"]) if row["told"] else "-"
-        wrong = _percent((row["told"] - row["held"]) / row["asked"])
-        lines.append(
-            f"| {row['mechanism']} | {row['question']} | {row['asked']:,} | {row['told']:,} | {held} | {wrong} |"
+        INTRODUCTION.format(
+            people=people,
+            releases=min(most.values(), default=0),
+            epsilons=_epsilons(found),
+            few=FEW,
+            least=100 * BAR[0],
+            most=100 * BAR[1],
+            error=100 * max((tally.error for tally in shown), default=0.0),
         )
-    return "\n".join(lines) + "\n"
+    ]
+    lines += [*_grid(made_up_people, BY_NOISE, _held_as_promised), ABOUT_NOISE, ABOUT_CELLS]
+    lines += [*_grid(made_up_people, WITH_CELLS, _held), ABOUT_TOLD]
+    lines += [*_grid(made_up_people, [*BY_NOISE, *WITH_CELLS], _told)]
+    if others:
+        lines += [ABOUT_OTHERS.format(tables=", ".join(_releases_of(found, name) for name in tables[1:]))]
+        lines += _grid(others, [*BY_NOISE, *WITH_CELLS], _held)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _epsilons(found: Found) -> str:
+    """The epsilons of every mechanism: those that most have, then the others."""
+    by_mechanism: dict[str, dict[str, None]] = {}
+    for _, setting, epsilon in found:
+        by_mechanism.setdefault(mechanism_of(setting), {})[epsilon] = None
+    usual = next(iter(by_mechanism.values()))
+    special = [f"`{name}` at {' and '.join(own)}" for name, own in by_mechanism.items() if own != usual]
+    return " and ".join(usual) + (f" ({', '.join(special)})" if special else "")
+
+
+def _releases_of(found: Found, table: str) -> str:
+    most = max(tally.releases for (name, _, _), own in found.items() if name == table for tally in own.values())
+    return f"{table.capitalize()} ({most:,})"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--people", type=int, default=3000, help="of the made-up table")
+    parser.add_argument("--runs", type=int, default=600, help="releases of made-up people at each epsilon")
+    parser.add_argument("--people", type=int, default=950, help="of the made-up table")
     parser.add_argument("--epsilon", nargs="+", default=["0.5", "2"])
-    parser.add_argument("--mechanisms", nargs="+", choices=list(MECHANISMS), default=list(MECHANISMS))
+    parser.add_argument("--settings", nargs="+", choices=list(SETTINGS), default=list(SETTINGS))
     parser.add_argument("--tables", nargs="+", help="their names; all unless given")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--keep", type=Path, help="a file for what was counted, from which a stopped run goes on")
     parser.add_argument("--out", type=Path, help="the page to write")
 
 
 def measure(given: argparse.Namespace) -> Measuring:
-    tables, rows = [made_up(given.people)], []
-    if given.data is not None:
-        tables += [read(given.data) for read in (heart, wine, nursery, adult)]
-    if given.tables is not None:
-        tables = [table for table in tables if table.name in given.tables]
-    for row in rows_of(tables, given.mechanisms, given.epsilon, given.runs):
-        rows.append(row)
-        told = NOT_THERE if row["coverage"] is None else row["coverage"]
-        yield f"{given.runs} releases of each", {**row, "coverage": told}
+    found = counted(given)
+    rows = list(rows_of(found))
+    for row in rows:
+        empty = {name: NOT_THERE for name in ("coverage", "coverage of all") if row[name] is None}
+        yield f"{given.runs} releases of each", {**row, **empty}
     if given.out is not None:
-        given.out.write_text(page(rows, given.runs), encoding="utf-8")
+        given.out.write_text(page(found, given.people), encoding="utf-8")
         pd.DataFrame(rows).round(4).to_csv(given.out.with_suffix(".csv"), index=False)
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 import copublish as cp
 from copublish.kernel.records.fragment import Fragment
-from copublish.mechanisms.shared.generalization import Generalization
 from copublish.party.local.simulation import read_fragments
+from copublish.release.generalization import Generalization
 from copublish_reproduction.hpdp_paillier import paillier_library
 from paillier_moments import KEY_BITS, ciphertext_mib
 
@@ -42,9 +42,8 @@ def cells_of(fragment: Fragment, cut: Generalization, attributes: Sequence[str])
     """Return each record's cell among one party's generalized attributes, and the number of such cells."""
     cells, number = np.zeros(fragment.n_records, dtype=np.int64), 1
     for name in attributes:
-        attribute = cut.attributes[name]
-        size = len(attribute.values)
-        cells, number = cells * size + attribute.part_of_code()[fragment.private_codes[name]], number * size
+        size = len(cut.runs[name])
+        cells, number = cells * size + cut.part_of_code(name)[fragment.private_codes[name]], number * size
     return cells, number
 
 

@@ -52,11 +52,11 @@ def numpy_codes(agreement: cp.Agreement, table: pd.DataFrame) -> dict[str, np.nd
 def numpy_group_by(release: cp.Release, codes: dict[str, np.ndarray]) -> None:
     """Count every attribute by class and the release's leaves by class in plain NumPy."""
     cut = generalization_of(release, "its leaves cannot be counted")
-    n_classes = len(cut.class_.values)
+    n_classes = cut.columns.domains[CLASS].size
     classes, cells = codes[CLASS].astype(np.int64), np.zeros(len(codes[CLASS]), dtype=np.int64)
-    for name, attribute in cut.attributes.items():
+    for name, runs in cut.runs.items():
         np.bincount(codes[name] * np.int64(n_classes) + classes)
-        sizes = [stop - start for start, stop in (value.codes for value in attribute.values)]
+        sizes = [stop - start for start, stop in runs]
         cells = cells * len(sizes) + np.repeat(np.arange(len(sizes)), sizes)[codes[name]]
     np.bincount(cells * n_classes + classes)
 

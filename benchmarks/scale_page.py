@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 
 import copublish as cp
-from copublish.mechanisms.shared.tuning import Work
 from copublish.tools.planning.costs import Surroundings, cost_of, dot, measured_coefficients
+from copublish.tools.planning.tuning import Work
 from cost_model import Case, work_with
 from measuring import ROOT, Row, markdown_of, write_between
 from run_all import RESULTS

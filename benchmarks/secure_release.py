@@ -96,7 +96,7 @@ def ideal(agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -> Measured:
 def releases(table: Table) -> Measuring:
     """The release beside one of spread cells, its bare engine calls and the ideal one."""
     (whole, release, recorded), (spread, other, _) = table.vertical, table.arbitrary
-    if not release.table("counts").equals(other.table("counts")):
+    if release.data_files() != other.data_files():
         raise AssertionError("the release of spread cells has other counts although its coins are the same")
     for found in (
         whole,

@@ -24,10 +24,10 @@ import copublish as cp
 from copublish.engines.spu.compiling import text_of
 from copublish.engines.spu.engine import SpuEngine
 from copublish.engines.spu.requests import CONNECT, Call, ComputeSteps, FirstUses, Gather, Intersect, Kept, OwnedMatrix
-from copublish.mechanisms.shared.generalization import Generalization
 from copublish.party.local import processes
 from copublish.progress import no_progress
 from copublish.release.folder import generalization_of
+from copublish.release.generalization import Generalization
 from measuring import NOT_THERE, Cell, Row
 from one_party import FixedCoins
 from process_numbers import MIB, cpu_seconds, forget_peak, peak_mib
@@ -179,9 +179,14 @@ def cut_of(release: cp.Release) -> Generalization:
     return generalization_of(release, "it has no leaves")
 
 
+def sizes_of(release: cp.Release) -> dict[str, int]:
+    """Return how many values each attribute has in a release."""
+    return {name: len(runs) for name, runs in cut_of(release).runs.items()}
+
+
 def leaves_of(release: cp.Release) -> tuple[int, int]:
     """Return the number of leaves of a release and of attributes that are split in it."""
-    sizes = [len(attribute.values) for attribute in cut_of(release).attributes.values()]
+    sizes = sizes_of(release).values()
     return math.prod(sizes), sum(size > 1 for size in sizes)
 
 

@@ -32,11 +32,11 @@ from pyspark import SparkContext
 
 import copublish as cp
 from copublish.engines.spu.products import records_of_products
-from copublish.mechanisms.registry import mechanism_of
 from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress
 from copublish.rows.sources import Source
 from copublish.tools.planning.costs import CountedBy, Surroundings, predict
+from copublish.tools.planning.tunings import tuning_of
 from measuring import NOT_THERE, Measuring, Row, run
 from process_numbers import cpu_seconds, peak_mib
 from secure_runs import FixedCoins
@@ -134,7 +134,7 @@ def one_release(
     written = written_in_a_process(release, folder / "release")
     seconds = counted + written.seconds
     used = {party: pickle.loads(Path(record.file).read_bytes()) for party, record in records.items()}
-    tuning = mechanism_of(agreement).tuning
+    tuning = tuning_of(agreement)
     assert tuning is not None
     work = tuning.work(agreement, release, agreement.records.expected, records_of_products)
     predicted = predict(agreement, work, Surroundings(counted_by=counted_by)).seconds

@@ -181,7 +181,10 @@ def measure(given: argparse.Namespace) -> Measuring:
             measure_release(name, agreement, frames, wide_area if name == WIDE_AREA else None, programs)
             for name in ([FIRST] if given.first else []) + given.links
         ]
-    if any(release.files["counts.csv"] != releases[0].files["counts.csv"] for release in releases):
+    measured = [
+        {name: release.files[name] for name in release.files if name.startswith("measured/")} for release in releases
+    ]
+    if any(tables != measured[0] for tables in measured):
         raise AssertionError("the releases differ although their coins are the same")
     for release in releases:
         is_linked = release.name == WIDE_AREA

@@ -40,16 +40,20 @@ for disclosure in release.certificate.disclosures:
 # %% [markdown]
 # ## The tables
 #
-# Which tables there are depends on the [mechanism](../which-mechanism.md). This release has counts of generalized
-# values, and the same as records. `to_pandas`, `to_polars` and `table` (for Arrow) give them.
+# Which tables were measured depends on the [mechanism](../which-mechanism.md). They lie in the folder `measured/`, and
+# `to_pandas`, `to_polars` and `table` (for Arrow) give them by name; without a name they give the records.
 
 # %%
-counts = release.to_pandas("counts")
+release.tables
+
+# %%
+counts = release.to_pandas(release.tables[-1])
 counts.head()
 
 # %% [markdown]
-# `noisy_count` is what was measured: it can be below 0, and sums of it are right on average. `count` is made of it so
-# that no count is below 0. For numbers take neither of them by hand: ask the release, which knows the noise.
+# `noisy_count` is what was measured: it can be below 0, and sums of it are right on average. `within_95_percent` is how
+# far one of them is off at most in 95 of 100 cases. In the records no count is below 0. For numbers take neither of
+# them by hand: ask the release, which knows the noise.
 
 # %%
 print(release.count({"default": "yes"}))

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
         SourceError,
     )
     from copublish.kernel.certificate.certificate import Certificate
-    from copublish.mechanisms.reading.estimate import Estimate
     from copublish.party.check import Checked, check
     from copublish.party.local.simulation import simulate
     from copublish.party.run import run
     from copublish.release.describe import Description, describe
     from copublish.release.folder import Release, load_release
+    from copublish.release.questions.estimate import Estimate
     from copublish.release.report.page import Report, report
     from copublish.release.verify import Verification, verify_release
     from copublish.rows.database import DatabaseTable
@@ -79,7 +79,7 @@ else:
                 "SourceError",
             ),
             "copublish.kernel.certificate.certificate": ("Certificate",),
-            "copublish.mechanisms.reading.estimate": ("Estimate",),
+            "copublish.release.questions.estimate": ("Estimate",),
             "copublish.party.check": ("Checked", "check"),
             "copublish.party.local.simulation": ("simulate",),
             "copublish.party.run": ("run",),

@@ -11,8 +11,8 @@ from copublish.agreement.loading import load_agreement
 from copublish.cli import app, run_command
 from copublish.kernel.accounting.statements import Law, Noise
 from copublish.mechanisms.registry import plan_of
-from copublish.mechanisms.shared.privacy_words import epsilon_words, noise_words
 from copublish.party.local.processes import throwaway_ledger
+from copublish.release.render.privacy_words import epsilon_words, noise_words
 from copublish.tools.drafting.demo import write_demo
 from support.commands import run
 
@@ -32,10 +32,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_rows_that_are_not_private_are_never_written_into_a_release(folder: Path) -> None:
-    before = sorted(path.name for path in (folder / "release").iterdir())
+    before = sorted((folder / "release").rglob("*"))
     done = run("generalize", "release", "--data", "all.csv", "--out", "release/all.csv", cwd=folder, code=7)
     assert "Choose another --out" in done.stderr
-    assert sorted(path.name for path in (folder / "release").iterdir()) == before
+    assert sorted((folder / "release").rglob("*")) == before
 
 
 @pytest.mark.parametrize(

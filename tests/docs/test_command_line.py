@@ -107,17 +107,20 @@ def test_check_reports_all_problems_at_once_and_no_value(demo, tmp_path):
 def test_show_gives_the_whole_release_as_json(demo):
     shown = json.loads(run("show", "release", "--format", "json", cwd=demo).stdout)
     assert shown["certificate"]["epsilon"]["public"] == {"add-remove": "1", "replace": "2"}
-    assert len(shown["counts"]) == cp.load_release(demo / "release").table("counts").num_rows
+    release = cp.load_release(demo / "release")
+    entries = {own["table"]: own["entries"] for own in shown["measurements"]["measured"]}
+    assert entries == {name: release.table(name).num_rows for name in release.tables} and len(entries) == 2
+    assert shown["model"] == release.published.model.to_json()
 
 
 def test_show_refuses_a_release_that_was_changed(demo, tmp_path):
     import shutil
 
     shutil.copytree(demo / "release", tmp_path / "release")
-    (tmp_path / "release" / "counts.csv").write_text("changed")
-    assert "counts.csv" in run("show", tmp_path / "release", code=7).stderr
-    (tmp_path / "release" / "cut.json").unlink()
-    assert "cut.json is missing" in run("show", tmp_path / "release", code=7).stderr
+    (tmp_path / "release" / "measured" / "001-default.csv").write_text("changed")
+    assert "001-default.csv" in run("show", tmp_path / "release", code=7).stderr
+    (tmp_path / "release" / "model.json").unlink()
+    assert "model.json is missing" in run("show", tmp_path / "release", code=7).stderr
     assert "certificate.json is missing" in run("show", tmp_path / "nowhere", code=7).stderr
 
 
@@ -168,8 +171,9 @@ def test_generalize_writes_the_released_labels(demo, tmp_path):
     assert "not private" in done.stderr
     written = pd.read_csv(tmp_path / "out.csv", dtype=str)
     release = cp.load_release(demo / "release")
-    for name, described in release.details.to_json()["attributes"].items():
-        assert set(written[name]) <= {value["label"] for value in described["values"]}
+    assert release.generalization is not None and set(release.generalization.values) == set(written) - {"default"}
+    for name, described in release.generalization.values.items():
+        assert set(written[name]) <= {value.label for value in described}
     assert "customer_id" not in written
     table.loc[:2, "purpose"] = "SECRET"
     table.to_csv(tmp_path / "new.csv", index=False)
@@ -220,9 +224,10 @@ def test_python_api_takes_and_gives_pandas_polars_and_arrow(demo):
     for convert in (lambda frame: frame, pl.from_pandas, pa.Table.from_pandas):
         release = cp.simulate(demo / "agreement.toml", {"bank": convert(bank), "loans": convert(loans)})
         n = release.records.num_rows
-        assert isinstance(release.table("counts"), pa.Table)
+        assert isinstance(release.table(release.tables[-1]), pa.Table)
         assert len(release.to_pandas()) == len(release.to_polars()) == n
-        assert release.to_polars("counts")["count"].sum() == n
+        assert release.to_polars(release.tables[-1]).height == release.published.measured[-1].values.size
+        assert release.published.model.records == n
 
 
 def test_every_command_in_the_readme_exists():

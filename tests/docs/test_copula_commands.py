@@ -42,7 +42,7 @@ def test_show_prints_columns_and_correlations(synthetic):
     shown = run("show", "release", "--rows", 3, cwd=synthetic).stdout
     assert "Strongest correlations" in shown and "most frequent" in shown
     content = json.loads(run("show", "release", "--format", "json", cwd=synthetic).stdout)
-    assert set(content) == {"certificate", "copula", "estimates"}
+    assert set(content) == {"certificate", "estimates", "measurements", "model"}
     said = cp.load_release(synthetic / "release").mean("age")
     assert content["estimates"]["age"]["mean"] == said.to_dict() and said.with_range[:4] in shown
     assert content["certificate"]["deployment"]["basic"]["data_product_type"] == "Synthetic microdata"
@@ -98,18 +98,19 @@ def test_evaluate_says_what_does_not_fit(people):
 
 def test_the_folder_reads_back_as_it_was_written(synthetic):
     release = cp.load_release(synthetic / "release")
-    assert {path.name for path in (synthetic / "release").iterdir()} == set(release.files())
+    assert set(files_of(synthetic / "release")) == set(release.files())
     assert release.to_pandas().shape == (release.records.num_rows, 7)
     assert release.to_polars().height == release.records.num_rows
-    with pytest.raises(cp.ReleaseError, match="has no table 'counts'"):
+    with pytest.raises(cp.ReleaseError, match=r"has no table 'counts'\. It has 'records', '001-age'"):
         release.to_pandas("counts")
+    assert release.to_pandas("001-age")["noisy_count"].sum() == release.published.measured[0].values.sum()
     assert "No record in it is a real person" in (synthetic / "release" / "README.md").read_text()
 
 
 def test_a_changed_file_is_refused(synthetic, tmp_path):
     release = cp.load_release(synthetic / "release")
     folder = release.write(tmp_path / "copy")
-    (folder / "copula.json").write_text("{}")
+    (folder / "model.json").write_text("{}")
     with pytest.raises(cp.ReleaseError, match="is not the file that was published"):
         cp.load_release(folder)
 

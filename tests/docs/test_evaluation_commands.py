@@ -55,7 +55,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 def files_of(release: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in release.iterdir()}
+    return {str(path.relative_to(release)): path.read_bytes() for path in release.rglob("*") if path.is_file()}
 
 
 def test_evaluate_prints_scores_and_warns_and_leaves_the_release_alone(folder, tmp_path):
@@ -114,7 +114,7 @@ def test_evaluate_says_what_does_not_fit(folder, tmp_path):
     assert "no file" in run("evaluate", folder / "release", "--test", tmp_path / "none.csv", code=4).stderr
     assert "certificate.json is missing" in run("evaluate", tmp_path, "--test", folder / "test.csv", code=7).stderr
     shutil.copytree(folder / "release", tmp_path / "broken")
-    (tmp_path / "broken" / "counts.csv").write_text("changed")
+    (tmp_path / "broken" / "model.json").write_text("changed")
     assert "digest" in run("evaluate", tmp_path / "broken", "--test", folder / "test.csv", code=7).stderr
 
 

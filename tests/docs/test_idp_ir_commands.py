@@ -92,9 +92,10 @@ def test_what_prints_for_machines_has_it_as_its_first_entry(cli, release):
 def test_every_file_of_the_release_begins_with_it(release, folder):
     names = {path.name for path in (folder / "release").iterdir()}
     for_programs = {"croissant.json", "prov.json", "nist-sp-800-226.json"}
-    assert names == {"records.parquet", "idp-ir.json", "certificate.json", "README.md", *for_programs}
+    own = {"records.parquet", "measurements.json", "model.json", "certificate.json", "README.md"}
+    assert names == {*own, *for_programs}
     assert names == set(release.files())
-    for name in ("certificate.json", "idp-ir.json", "nist-sp-800-226.json"):
+    for name in ("certificate.json", "measurements.json", "model.json", "nist-sp-800-226.json"):
         content = json.loads((folder / "release" / name).read_text())
         assert next(iter(content.items())) == ("warning", WARNING)
     # Formats of others begin as they say: the warning is where their readers look first.

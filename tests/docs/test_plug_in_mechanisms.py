@@ -106,7 +106,9 @@ def test_an_installed_mechanism_selects_and_measures_on_both_engines(folder: Pat
     assert (certificate["mechanism"], certificate["engine"]["name"]) == (NAME, engine)
     assert f"{NAME} 1" in certificate["software"]["mechanism"]
     assert [each["kind"] for each in certificate["disclosures"]] == ["select", "measure"]
-    assert len(release["counts"]) == 4
+    (measured,) = release["measurements"]["measured"]
+    assert [axis["column"] for axis in measured["axes"]] == ["job", "default"] and measured["entries"] in (4, 6)
+    assert set(release["estimates"]) == {"job", "default"}
 
 
 @pytest.mark.slow

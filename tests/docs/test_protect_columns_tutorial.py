@@ -52,7 +52,7 @@ def names(tmp_path_factory) -> dict[str, Any]:
             assert done.exit_code == 0, done.output
             found[command[0]] = found.get(command[0], "") + " ".join(done.output.split())
         exec(python[-1], found)
-        found["used"] = cp.load_release("used/").details
+        found["used"] = cp.load_release("used/").published
     return found
 
 
@@ -79,10 +79,10 @@ def test_generalized_rows_are_3_and_4_anonymous(names):
 
 def test_epsilons_are_those_of_the_page_and_add_up(names):
     told = table("column | tells about the disease")
-    protected, used = names["protected"].allocation, names["used"].allocation
-    for details in (protected, used):
-        parts = [Fraction(column.epsilon) for column in details.columns.values()]
-        assert sum(parts) + Fraction(details.tables) == 4
+    protected, used = names["protected"].model.division, names["used"].model.division
+    for division in (protected, used):
+        parts = [Fraction(column.epsilon) for column in division.columns.values()]
+        assert sum(parts) + Fraction(division.tables) == 4
     assert {name: float(row[2]) for name, row in told.items()} == {
         name: float(column.epsilon) for name, column in protected.columns.items()
     }
@@ -95,6 +95,6 @@ def test_epsilons_are_those_of_the_page_and_add_up(names):
 
 def test_what_is_said_of_a_job_is_the_law_of_its_noise(names):
     kept, by_use = (math.exp(epsilon) / (math.exp(epsilon) + 5) for epsilon in (0.4, 1.27))
-    assert names["protected"].columns["job"].noise.kept == pytest.approx(kept, abs=1e-6)
+    assert names["protected"].rows.noise["job"].kept == pytest.approx(kept, abs=1e-6)
     assert f"with probability {kept:.0%}" in PAGE
     assert f"With `use-informative` it is {by_use:.0%}." in PAGE

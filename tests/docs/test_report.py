@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,10 +16,11 @@ import pytest
 
 from copublish import agreement_from_mapping
 from copublish.errors import EvaluationError
-from copublish.mechanisms.reading.noisy import deviation_of
-from copublish.mechanisms.specialization.report import partition_trees, snippets
-from copublish.mechanisms.specialization.values import estimates, noise_of_counts
+from copublish.mechanisms.shared.noise_laws import deviation_of
 from copublish.release.describe import grouped
+from copublish.release.render.parts import generalized_values
+from copublish.release.render.snippets import snippets
+from copublish.release.render.tree import partition_trees
 from copublish.release.report.glance import belief_bound, budget_shares
 from copublish.release.report.page import report_page
 from copublish.tools.evaluation.scorecard import evaluate
@@ -42,9 +44,7 @@ def plain():
 @pytest.fixture(scope="module")
 def hostile():
     release, table = small_release(2000, **HOSTILE)
-    assert len(release.details.to_json()["attributes"]["region"]["values"]) == 3, (
-        "the values of interest must be published"
-    )
+    assert len(release.generalization.values["region"]) == 3, "the values of interest must be published"
     return release, table
 
 
@@ -177,7 +177,8 @@ def test_scores_of_another_release_are_refused(plain, hostile):
 
 
 def test_the_deviation_of_the_noise_is_that_of_the_discrete_laplace_law(plain):
-    deviation = deviation_of(noise_of_counts(plain[0].certificate))
+    (counts,) = plain[0].certificate.at("leaf counts")
+    deviation = deviation_of(counts.noise)
     scale = plain[0].certificate.to_json()["disclosures"][-1]["noise"]["scale_in_people"]
     values = np.arange(-400, 401)
     law = np.exp(-np.abs(values) / scale)
@@ -216,8 +217,10 @@ def test_the_tree_ends_in_the_published_values_in_their_order(plain):
     def leaves(node):
         return [leaf for child in node.children for leaf in leaves(child)] or [node.label]
 
-    for name, tree in partition_trees(plain[0]).items():
-        assert leaves(tree) == [value.label for value in plain[0].details.attributes[name].values]
+    trees = partition_trees(plain[0], generalized_values(plain[0]))
+    assert len(trees) >= 2
+    for name, tree in trees.items():
+        assert leaves(tree) == [value.label for value in plain[0].generalization.values[name]]
 
 
 # --- Code ------------------------------------------------------------------------------------------------------------
@@ -239,14 +242,17 @@ def test_the_examples_run_and_print_the_numbers_of_the_report(chromium, reports,
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     done = subprocess.run([*command, "example"], cwd=folder, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
-    name = next(iter(estimates(release)))
-    for row in estimates(release)[name]:
-        if row.in_class.tells and 0 < row.in_class.value < 1:
-            assert f"{row.in_class.value:.4f}"[:5] in done.stdout
+    rows = next(iter(generalized_values(release).values()))
+    told = [row.of_all.value for row in rows if row.of_all.tells and 0 < row.of_all.value < 1]
+    assert len(told) >= 2
+    printed = [float(number) for number in re.findall(r"\d\.\d+", done.stdout)]
+    for share in told:
+        assert min(abs(number - share) for number in printed) < 1e-5
     assert len([line for line in code.splitlines() if line]) <= 12
 
 
 def test_examples_quote_what_is_in_a_release(hostile):
-    found = snippets(hostile[0])
-    for code in (found.python, found.r, found.copublish):
+    assert '"yes\\\\<i>"' in snippets(hostile[0]).copublish
+    perturbed = snippets(small_release(300, mechanism={"name": "vhdp"}, **PUBLIC, **HOSTILE)[0])
+    for code in (perturbed.python, perturbed.r, perturbed.copublish):
         assert '"yes\\\\<i>"' in code

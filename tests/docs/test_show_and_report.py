@@ -75,7 +75,7 @@ def test_what_noise_leaves_nothing_of_is_told_as_such_in_both():
 def test_the_tiles_say_what_partners_face_and_how_many_counts_are_not_like_0():
     release = release_of("specialization")
     tiles = dict(re.findall(r"<div><dt>(.*?)</dt><dd[^>]*>(.*?)</dd>", page_of("specialization")))
-    noisy = release.to_pandas("counts")["noisy_count"]
+    noisy = release.to_pandas(release.tables[-1])["noisy_count"]
     (leaves,) = release.certificate.at("leaf counts")
     apart = int((noisy.abs() > leaves.noise.within_95_percent).sum())
     assert 0 < apart < len(noisy)

@@ -85,11 +85,11 @@ def test_describe_shows_which_columns_are_protected_more_and_the_weights_of_the_
 
 
 def test_a_release_says_by_which_rule_epsilon_was_divided_and_spends_all_of_it(folder):
-    details = json.loads((folder / "protected" / "vhdp.json").read_text())["allocation"]
-    assert (details["rule"], details["group_weights"]) == ("protect-informative", ["1/4", "1/2", "1"])
-    parts = {name: Fraction(column["epsilon"]) for name, column in details["columns"].items()}
-    assert sum(parts.values()) + Fraction(details["tables"]) == 1
-    ratios = {name: column["gain_ratio"] for name, column in details["columns"].items() if "gain_ratio" in column}
+    division = json.loads((folder / "protected" / "model.json").read_text())["division"]
+    assert (division["rule"], division["group_weights"]) == ("protect-informative", ["1/4", "1/2", "1"])
+    parts = {name: Fraction(column["epsilon"]) for name, column in division["columns"].items()}
+    assert sum(parts.values()) + Fraction(division["tables"]) == 1
+    ratios = {name: column["gain_ratio"] for name, column in division["columns"].items() if "gain_ratio" in column}
     most, least = max(ratios, key=ratios.__getitem__), min(ratios, key=ratios.__getitem__)
     assert parts[most] == parts["default"] == min(parts.values()) < parts[least]
     assert "protect-informative (less epsilon" in " ".join((folder / "protected" / "README.md").read_text().split())
@@ -109,7 +109,7 @@ def test_show_and_report_tell_what_columns_tell_about_the_label(folder, release,
     shown = run("show", folder / release, "--rows", 3)
     assert "still tell about 'default'" in shown and "bits per unit of its epsilon" in shown
     content = json.loads(run("show", folder / release, "--format", "json"))
-    assert set(content) == {"certificate", mechanism, "estimates"}
+    assert set(content) == {"certificate", "estimates", "measurements", "model"}
     run("report", folder / release, "--out", folder / f"{mechanism}.html")
     page = (folder / f"{mechanism}.html").read_text()
     assert "What the columns still tell about default" in page and "<script" not in page and "{{" not in page

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
-from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.axis import Axis
-from copublish.agreement.columns import COUNT, NOISY_COUNT, PublicColumns
-from copublish.agreement.domain import CategoricalDomain, DomainDescription, describe_domain
+from copublish.agreement.domain import CategoricalDomain, CodeRange
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings, Need, Partition
 from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, Influence, Measure, Place, Select
 from copublish.kernel.certificate.build import Method
 from copublish.kernel.programs.packing import in_agreed_order
 from copublish.kernel.secrets.computer import ProgramComputer, computer_as
-from copublish.mechanisms.base import Contents, Details, Mechanism, Plan
+from copublish.mechanisms.base import Mechanism, Plan, counts_model
+from copublish.mechanisms.published import Cells, Contents, Measured, NoiseAt, Words
 from copublish.mechanisms.registry import register
 from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.types import IntArray
@@ -46,6 +44,9 @@ class LargestGroupSettings(MechanismSettings):
 SIZE_RANGE: Influence = {"add-remove": 1, "replace": 2}
 """A person is in one group: adding one raises one score by 1. Replacing one raises one and lowers another."""
 
+COUNTS = Place("counts")
+"""The step that opens the table."""
+
 
 @dataclass(frozen=True)
 class LargestGroupPlan(Plan["LargestGroupResult"]):
@@ -65,19 +66,19 @@ class LargestGroupPlan(Plan["LargestGroupResult"]):
             candidates=self.groups.size,
         )
 
-    def counts(self) -> Measure:
+    def counts(self, n_runs: int) -> Measure:
         return Measure(
-            place=Place("counts"),
-            label="number of records of every class, in the largest group and outside it",
+            place=COUNTS,
+            label="number of records of every class, in the largest group, before it and after it",
             budget=self.agreement.mechanism_epsilon / 2,
             calibrated_to=self.agreement.privacy.neighbors,
             l1_sensitivity=HISTOGRAM_L1,  # a person is in one cell, whichever group was chosen
             changed_entries=HISTOGRAM_L1,
-            entries=2 * self.agreement.class_domain.size,
+            entries=n_runs * self.agreement.class_domain.size,
         )
 
     def disclosures(self):
-        return [self.selection(), self.counts()]
+        return [self.selection(), self.counts(n_runs=3)]  # two if the largest group is the first or the last one
 
     def method(self) -> Method:
         return Method(
@@ -106,14 +107,22 @@ def run_largest_group(plan, table, computer, gate, progress):
     largest = gate.reveal_selection(secret_sizes, plan.selection())
 
     progress("counts", 0, 1)
-    disclosure = plan.counts()
-    inside = Axis(groups.column, (np.arange(groups.n_cells) != largest).astype(np.int64), 2)
-    secret_counts = table.count_jointly([inside, classes], computer, noise_bits=disclosure.noise.bits)
-    # Opens the count of every class inside and outside that group plus noise, to all parties; covered by the rest.
+    runs = runs_around(largest, groups.n_cells)
+    disclosure = plan.counts(len(runs))
+    merged = Axis(groups.column, np.repeat(np.arange(len(runs)), [stop - start for start, stop in runs]), len(runs))
+    secret_counts = table.count_jointly([merged, classes], computer, noise_bits=disclosure.noise.bits)
+    # Opens the count of every class in each run of groups plus noise, to all parties; covered by the rest.
     noisy = gate.reveal_measurement(secret_counts, disclosure)
     progress("counts", 1, 1)
     total = max(0, int(noisy.sum())) if table.public_total is None else table.public_total
-    return LargestGroupResult(plan.agreement, plan.groups.values[largest], noisy, consistent_counts(noisy, total))
+    group = plan.groups.values[largest]
+    return LargestGroupResult(plan.agreement, group, runs, noisy, consistent_counts(noisy, total))
+
+
+def runs_around(group: int, n_groups: int) -> tuple[CodeRange, ...]:
+    """The groups before one, itself, and the groups after it; without runs that are empty."""
+    runs = [(0, group), (group, group + 1), (group + 1, n_groups)]
+    return tuple((start, stop) for start, stop in runs if start < stop)
 
 
 # publish.py: released values only.
@@ -123,44 +132,41 @@ def run_largest_group(plan, table, computer, gate, progress):
 class LargestGroupResult:
     agreement: Agreement
     group: str
+    runs: tuple[CodeRange, ...]
     noisy_counts: IntArray
     counts: IntArray
 
 
-@typed(frozen=True, kw_only=True)
-class LargestGroupDetails(Details):
-    column: str
-    group: str
-    class_name: str
-    domain: DomainDescription
-
-    @property
-    def public_columns(self) -> PublicColumns:
-        return PublicColumns({self.class_name: self.domain.domain(self.class_name)})
+# __init__.py: the mechanism itself.
 
 
-class LargestGroup(Mechanism[LargestGroupPlan, LargestGroupResult, LargestGroupDetails]):
-    """The largest group of a column, and a noisy count of every class inside and outside it."""
+class LargestGroup(Mechanism[LargestGroupPlan, LargestGroupResult]):
+    """The largest group of a column, and a noisy count of every class in it, before it and after it."""
 
     version: ClassVar[int] = 1
     settings: ClassVar[type[MechanismSettings]] = LargestGroupSettings
-    details: ClassVar[type[Details]] = LargestGroupDetails
-    details_file: ClassVar[str] = "largest-group.json"
-    tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"counts": ("parquet", "csv"), "records": ("parquet",)}
+    words: ClassVar[Words] = Words(
+        title="The largest group",
+        kind="counted",
+        made="The largest group was chosen with noise. The people of every class in it, in the groups before it and in "
+        "those after it were then counted with noise.",
+        kept="The records have about as many people of every class in the largest group as there are.",
+        lost="The other groups are not told apart.",
+    )
 
     def plan(self, agreement: Agreement) -> LargestGroupPlan:
         return LargestGroupPlan(agreement)
 
-    def publish(self, result: LargestGroupResult) -> Contents:
-        name, domain = result.agreement.required_class.name, result.agreement.class_domain
-        groups, labels = np.repeat([result.group, "all others"], domain.size), [*domain.values] * 2
-        counts = pa.table({"group": groups, name: labels, COUNT: result.counts, NOISY_COUNT: result.noisy_counts})
-        records = pa.table({name: np.repeat(np.array(labels, dtype=object), result.counts)})
-        column = result.agreement.mechanism.column
-        details = LargestGroupDetails(
-            column=column, group=result.group, class_name=name, domain=describe_domain(domain)
+    def publish(self, result: LargestGroupResult, noise_at: NoiseAt) -> Contents:
+        column, label = result.agreement.mechanism.column, result.agreement.required_class.name
+        table = Measured(
+            place=COUNTS,
+            axes=(Cells(column=column, runs=result.runs), Cells(column=label)),
+            values=result.noisy_counts,
+            noise=noise_at(COUNTS),
         )
-        return Contents({"counts": counts, "records": records}, details)
+        notes = (f"The largest group by '{column}', as far as noise allows, is '{result.group}'.",)
+        return Contents(measured=(table,), model=replace(counts_model(result.counts), notes=notes))
 
 
 register(LargestGroup())

@@ -18,6 +18,7 @@ import pytest
 from test_benchmarks_of_releases import OF_RELEASES
 
 import accuracy
+import interval_coverage
 import run_all
 import scores
 from comparison_page import DISTANCES, page_of
@@ -167,8 +168,66 @@ def test_every_mechanism_stands_beside_raw_data_and_the_trivial_baseline():
 def test_intervals_of_every_mechanism_are_counted():
     (rows,) = short_form("interval_coverage").values()
     assert {row["mechanism"] for row in rows} == {*("specialization", "marginals", "copula", "hpdp", "vhdp")}
-    assert {row["question"] for row in rows} >= {"share", "mean", "median", "correlation"}
+    assert {row["settings"] for row in rows} >= {"default", "auto", "delta", "use-informative", "protect-informative"}
+    kinds = {row["question"] for row in rows}
+    assert kinds == {*interval_coverage.BY_NOISE, *interval_coverage.WITH_CELLS}
     assert all(row["told"] + row["refused"] <= row["asked"] for row in rows)
+
+
+def counted_intervals(file: Path) -> list[dict[str, object]]:
+    arguments = ["--short", "--runs", "2", "--settings", "specialization", "hpdp", "--keep", str(file)]
+    return [row for _, row in interval_coverage.measure(given_of(interval_coverage, arguments))]
+
+
+def test_counting_intervals_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+    file = tmp_path / "file.jsonl"
+    rows = counted_intervals(file)
+    first, second = file.read_text().splitlines()
+    file.write_text(f"{first}\n{second[:50]}")  # it was stopped while it wrote the second part
+    made = []
+    release_of = interval_coverage.release_of
+    monkeypatch.setattr(
+        interval_coverage,
+        "release_of",
+        lambda job, number: made.append((job.setting, number)) or release_of(job, number),
+    )
+    assert counted_intervals(file) == rows
+    assert file.read_text().splitlines() == [first, second]
+    # Of the kept part one release is made again, to see that it still gets the same answers.
+    assert made == [("specialization", 0), ("hpdp", 0), ("hpdp", 1)]
+
+
+def test_intervals_that_were_counted_by_other_code_are_counted_again(tmp_path):
+    file = tmp_path / "file.jsonl"
+    rows = counted_intervals(file)
+    parts = [json.loads(line) for line in file.read_text().splitlines()]
+    parts[0]["tallies"]["total"]["held"] += 100
+    file.write_text("".join(json.dumps(part) + "\n" for part in parts))
+    assert counted_intervals(file) != rows  # with the same answers, what was counted is believed
+    parts[0]["answers"] = "of another reader"
+    file.write_text("".join(json.dumps(part) + "\n" for part in parts))
+    assert counted_intervals(file) == rows
+
+
+def test_the_standard_error_of_coverage_is_between_releases():
+    alone = sum((tally_of(told=1, held=int(number < 95)) for number in range(100)), interval_coverage.Tally())
+    alike = sum((tally_of(told=10, held=10 * int(number < 95)) for number in range(100)), interval_coverage.Tally())
+    assert alone.coverage == alike.coverage == 0.95
+    assert alone.error == pytest.approx(math.sqrt(0.95 * 0.05 / 100))
+    assert alike.error == pytest.approx(alone.error)  # ten answers that hold or fail together tell no more than one
+
+
+def tally_of(told: int, held: int) -> interval_coverage.Tally:
+    squares = {"held_squared": held**2, "held_told": held * told, "told_squared": told**2}
+    return interval_coverage.Tally(releases=1, asked=told, stated=held, told=told, held=held, **squares)
+
+
+def test_the_page_of_intervals_marks_what_does_not_hold_as_promised():
+    held = {"total": 930, "count": 950, "share": 970, "mean": 1000}
+    found = {("made-up", "hpdp", "2"): {kind: tally_of(1000, number) for kind, number in held.items()}}
+    page = interval_coverage.page(found, 950)
+    assert "| hpdp | **93.0** | 95.0 | - | **97.0** |" in page
+    assert "| hpdp | 100.0 | - | - |" in page  # means are wider on purpose
 
 
 HEADER = {

@@ -39,12 +39,13 @@ def test_a_release_is_the_ideal_engines_for_the_same_coins(owners, colluders):
     ideal = simulate_with(agreement, frames, seeded(agreement.party_names, 1))
     releases = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 1)))
     for release in releases.values():
-        assert release.details == ideal.details
-        assert release.records.equals(ideal.records)
+        assert release.data_files() == ideal.data_files()
         assert release.files() == releases["p0"].files()
     if owners == 2:
         other = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 2)))["p0"]
-        assert other.details != ideal.details
+        for mine, theirs in zip(other.published.measured, ideal.published.measured, strict=True):
+            assert mine.columns == theirs.columns
+            assert mine.values.tolist() != theirs.values.tolist()
 
 
 @pytest.mark.parametrize(("owners", "helper"), [(2, False), (3, True)])
@@ -54,10 +55,10 @@ def test_without_noise_the_opened_counts_are_those_of_the_joined_table(owners, h
     coins = {party: ConstantCoins(1) for party in agreement.parties}
     release = all_of(publish_by_masked_sums(agreement, frames, coins))["p0"]
     regions = np.concatenate([frame["region"].to_numpy() for frame in frames.values()])
-    counted = release.details.to_json()["columns"]["region"]
-    assert counted["noisy_counts"] == [int(np.sum(regions == cell)) for cell in counted["cells"]]
+    counted = release.table("002-region").to_pydict()
+    assert counted["noisy_count"] == [int(np.sum(regions == cell)) for cell in counted["region"]]
     noisy = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 3)))["p0"]
-    assert noisy.details.to_json()["columns"]["region"]["noisy_counts"] != counted["noisy_counts"]
+    assert noisy.table("002-region").to_pydict()["noisy_count"] != counted["noisy_count"]
 
 
 def divided_by_gain(mechanism: str, rule: str, owners: int, *, helper: bool = False) -> cp.Agreement:
@@ -85,8 +86,7 @@ def test_tables_that_divide_a_budget_are_opened_as_the_ideal_engine_opens_them(m
     ideal = simulate_with(agreement, frames, seeded(agreement.party_names, 1))
     releases = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 1)))
     for release in releases.values():
-        assert release.details == ideal.details
-        assert release.records.equals(ideal.records)
+        assert release.data_files() == ideal.data_files()
         assert release.files() == releases["p0"].files()
     certificate = releases["p0"].certificate.to_json()
     assert certificate["disclosures"] == ideal.certificate.to_json()["disclosures"]
@@ -103,8 +103,8 @@ def test_without_noise_the_tables_that_divide_a_budget_are_those_of_the_joined_t
     joined = pd.concat(frames.values())
     regions, labels = agreement.domains["region"].values, agreement.class_.values
     counted = pd.crosstab(joined["region"], joined["default"]).reindex(index=regions, columns=labels, fill_value=0)
-    opened = release.details.allocation.columns["region"].noisy_counts_by_label
-    assert opened == tuple(map(tuple, counted.to_numpy().tolist()))
+    (opened,) = (table for table in release.published.tables if table.columns == ("region", "default"))
+    assert opened.values.tolist() == counted.to_numpy().ravel().tolist()
 
 
 @pytest.mark.parametrize("owners, helper", [(2, False), (2, True), (3, False)])
@@ -131,7 +131,9 @@ def test_the_certificate_and_the_readme_tell_colluders_aggregator_and_the_larger
     rate = float(Fraction(marginal["epsilon"]["add-remove"]))
     assert marginal["noise"]["scale_in_people"] == pytest.approx(1.5**0.5 / rate, abs=1e-3)
     readme = release.files()["README.md"].decode()
-    assert f"noise of scale {marginal['noise']['scale_in_people']:g} people" in readme
+    within = marginal["noise"]["within_95_percent"]
+    assert within > np.log(20) / rate  # the bound of noise that is not made larger
+    assert f"is off by at most {within} people in 95 of 100 cases" in readme
     assert "At most 1 of the 3 owners" in readme
     assert "No secure engine" in readme
 
@@ -201,7 +203,7 @@ def test_a_release_over_pipes_is_the_same():
 
     with ThreadPoolExecutor(3) as pool:
         releases = list(pool.map(one, agreement.party_names))
-    assert all(release.details == wanted.details for release in releases)
+    assert all(release.files() == wanted.files() for release in releases)
 
 
 def test_nothing_but_masked_sums_keys_and_public_values_is_ever_sent():

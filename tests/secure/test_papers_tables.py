@@ -54,4 +54,4 @@ def test_a_set_up_of_the_papers_gives_between_processes_the_release_of_the_ideal
     assert cp.verify_release(tmp_path / "release").findings[0].is_well
     stored = cp.load_release(tmp_path / "release")
     assert stored.to_pandas().columns.tolist() == list(agreement.columns)
-    assert stored.details.public_columns.class_name == agreement.class_name
+    assert stored.published.columns.class_name == agreement.class_name

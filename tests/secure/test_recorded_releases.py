@@ -69,7 +69,7 @@ def test_what_every_party_computes_by_itself_is_the_same_on_an_old_processor():
     found = {
         name: differences(RECORDED[name]["ideal"], release, with_parquet=False) for name, release in released.items()
     }
-    model = {f"file {name}" for name in ("marginals.json", "records.csv")}
+    model = {f"file {name}" for name in ("model.json", "records.csv")}
     assert {name: found[name] for name in others if found[name]} == {}
     # The old processor does round in another way: models differ, and nothing that was opened.
     assert set().union(*(found[name] for name in told)) == model

@@ -20,6 +20,7 @@ from support import (
     small_mapping,
 )
 from support.idp_ir import idp_ir_mapping
+from support.releases import leaf_counts
 from support.spu import PARTIES, Pair, publish_and_count
 
 CASES = {
@@ -67,8 +68,9 @@ def test_specializations_are_identical_for_the_same_coins(case, pair):
     if partition != "horizontal":
         frames["p0"] = frames["p0"].iloc[20:]
     secure, ideal = secure_equals_ideal(pair, agreement, frames)
-    assert secure.details.to_json() == ideal.details.to_json()
-    assert secure.table("counts").equals(ideal.table("counts"))
+    assert secure.published.model == ideal.published.model
+    for mine, theirs in zip(secure.published.measured, ideal.published.measured, strict=True):
+        assert (mine.place, mine.axes, mine.values.tolist()) == (theirs.place, theirs.axes, theirs.values.tolist())
     assert "CHEETAH" in secure.certificate.to_json()["engine"]["secrecy"]
     assert any("semi-honest" in line for line in secure.certificate.to_json()["assumptions"])
 
@@ -102,7 +104,7 @@ def test_numbers_with_bounds_alone_are_split_alike_for_the_same_coins(case, pair
     table["default"] = np.where(table["income"].between(300, 330) | (table["age"] == 41), "yes", "no")
     secure, _ = secure_equals_ideal(pair, agreement, fragment_frames(agreement, table, generator))
     at_first = agreement.domains["income"].points(0, agreement.domains["income"].number_codes)
-    edges = {value["codes"][0] for value in secure.details.to_json()["attributes"]["income"]["values"]} - {0}
+    edges = {start for start, _ in secure.published.generalized["income"]} - {0}
     assert edges - set(at_first)  # a part was split at a point that was not on offer before
 
 
@@ -111,7 +113,7 @@ def test_other_coins_give_another_release():
     agreement = cp.agreement_from_mapping(repartition(small_mapping(), "vertical"))
     frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
     one, other = (simulate_with(agreement, frames, seeded(agreement.party_names, seed)) for seed in (1, 2))
-    assert not one.table("counts").equals(other.table("counts"))
+    assert leaf_counts(one)["noisy_count"].tolist() != leaf_counts(other)["noisy_count"].tolist()
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
@@ -131,7 +133,7 @@ def test_the_same_table_gives_the_same_copula_however_it_is_partitioned():
         table = random_table(agreement, 300, generator)
         frames = fragment_frames(agreement, table, generator)
         release = simulate_with(agreement, frames, seeded(agreement.party_names, 7))
-        released.append((release.details, release.files()["records.csv"]))
+        released.append(release.data_files())
     assert released[0] == released[1] == released[2]
 
 
@@ -155,7 +157,9 @@ def test_marginals_are_identical_for_the_same_coins(case, pair):
     agreement, generator = cp.agreement_from_mapping(mapping), np.random.default_rng(11)
     frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
     _, ideal = secure_equals_ideal(pair, agreement, frames)
-    assert {"records.parquet", "records.csv", "tables.parquet", "marginals.json"} <= ideal.data_files().keys()
+    tables = {f"measured/{name}.{ending}" for name in ideal.tables for ending in ("parquet", "csv")}
+    named = {"measurements.json", "model.json", "records.parquet", "records.csv"}
+    assert tables and ideal.data_files().keys() == named | tables
 
 
 @pytest.mark.parametrize("rule", ["use-informative", "protect-informative"])

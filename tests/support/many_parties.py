@@ -150,7 +150,8 @@ class ManyParties:
 
     def files(self, party: str) -> dict[str, bytes]:
         folder = self.home(party) / "release"
-        return {path.name: path.read_bytes() for path in sorted(folder.iterdir())} if folder.exists() else {}
+        files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+        return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def many_on_loopback(folder: Path, together: Together) -> ManyParties:

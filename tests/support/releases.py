@@ -9,6 +9,16 @@ import copublish as cp
 from support import fragment_frames, no_noise, random_table, seeded, simulate_with, small_mapping
 
 
+def leaf_counts(release: cp.Release) -> pd.DataFrame:
+    """The table that records are made of, which is measured last; `count` is how many records there are of a cell."""
+    return release.to_pandas(release.tables[-1]).assign(count=release.published.model.counts)
+
+
+def labels_of(release: cp.Release) -> dict[str, list[str]]:
+    """The published values of every generalized column."""
+    return {name: [value.label for value in values] for name, values in release.generalization.values.items()}
+
+
 def small_release(n: int = 900, *, noise: bool = True, **changes: object) -> tuple[cp.Release, pd.DataFrame]:
     """Return a release of made-up data and the joined table it was made from."""
     generator = np.random.default_rng(5)

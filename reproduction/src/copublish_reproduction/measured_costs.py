@@ -14,11 +14,11 @@ import pandas as pd
 from copublish.agreement.model import Agreement
 from copublish.engines.choice import has_secure_engine
 from copublish.engines.spu.products import records_of_products
-from copublish.mechanisms.registry import mechanism_of
-from copublish.mechanisms.shared.tuning import Work
 from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress
 from copublish.release.folder import Release, generalization_of
+from copublish.tools.planning.tuning import Work
+from copublish.tools.planning.tunings import tuning_of
 from copublish_reproduction.bench import Bench
 from copublish_reproduction.datasets import Dataset, DatasetName, Partition, agreement_for, scatter_cells, split_columns
 from copublish_reproduction.distdiffgen import draw_split_point
@@ -121,7 +121,7 @@ def measure_secure(name: str, agreement: Agreement, fragments: dict[str, pd.Data
     n = len(next(iter(fragments.values())))
     work = work_of(agreement, release, n)
     cut = generalization_of(release, "it has no leaves")
-    leaves = math.prod(len(attribute.values) for attribute in cut.attributes.values())
+    leaves = math.prod(len(values) for values in cut.values.values())
     return MeasuredRelease(
         f"{name.capitalize()}, {agreement.partition}",
         n,
@@ -136,7 +136,7 @@ def measure_secure(name: str, agreement: Agreement, fragments: dict[str, pd.Data
 
 def work_of(agreement: Agreement, release: Release, n_records: int) -> Work:
     """The quantities of a secure run, from its public shapes."""
-    tuning = mechanism_of(agreement).tuning
+    tuning = tuning_of(agreement)
     if tuning is None:
         raise ValueError("the mechanism has no work to count")
     return tuning.work(agreement, release, n_records, records_of_products)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from copublish.agreement.columns import COUNT, NOISY_COUNT
 from copublish.agreement.model import Agreement
 from copublish.kernel.records.fragment import Fragment
+from copublish.mechanisms.base import cells_of_table, counted_table, counts_of
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.release.folder import Release, generalization_of
 from copublish_reproduction.datasets import Dataset, Partition, agreement_for, scatter_cells, split_columns
@@ -39,15 +39,17 @@ class SoundReleases:
     def run(self, epsilon: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Release once; return generalized training cells with weights, and the generalized test records."""
         release = self.release(epsilon)
-        counts = release.to_pandas("counts").drop(columns=NOISY_COUNT).rename(columns={COUNT: WEIGHT})
+        cells = cells_of_table(release.published, counted_table(release.published)).to_pandas()
+        counts = cells.assign(**{WEIGHT: counts_of(release.published)})
         test = self.table.test.copy()
-        for name, attribute in generalization_of(release, "it is no reference here").attributes.items():
-            if len(attribute.values) == 1:
+        cut = generalization_of(release, "it is no reference here")
+        for name, values in cut.values.items():
+            if len(values) == 1:
                 counts, test = counts.drop(columns=name), test.drop(columns=name)
                 continue
-            labels = [value.label for value in attribute.values]
+            labels = [value.label for value in values]
             counts[name] = pd.Categorical(counts[name].astype(str), categories=labels).codes
-            test[name] = attribute.part_of_code()[test[name].to_numpy()]
+            test[name] = cut.part_of_code(name)[test[name].to_numpy()]
         return counts, test
 
     def release(self, epsilon: str) -> Release:

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from copublish.errors import EvaluationError
-from copublish.mechanisms.vhdp.publish import VhdpDetails
 from copublish.release.folder import Release
 from copublish_reproduction.vhdp import IgrSlip, entropies
 
@@ -53,14 +52,14 @@ def scores_of_release(release: Release, private_rows: pd.DataFrame, slip: IgrSli
     Raises:
         EvaluationError: If it is a release of another mechanism, or nothing says which column is the label.
     """
-    if not isinstance(release.details, VhdpDetails):
+    division = release.published.model.division
+    if release.published.rows is None or division is None:
         raise EvaluationError("ILPG is about epsilon per column of perturbed records: a release of 'vhdp'.")
-    details = release.details
-    if details.label_information is None:
+    if division.label is None:
         raise EvaluationError("ILPG is about what columns tell of a label, and the release has none.")
-    label, published = details.label_information.label, release.to_pandas()
+    label, published = division.label, release.to_pandas()
     found = {}
-    for name, part in details.allocation.columns.items():
+    for name, part in division.columns.items():
         if name != label:
             before, after = (_score(rows[name], rows[label], slip) for rows in (private_rows, published))
             found[name] = ReleasedScore(float(Fraction(part.epsilon)), before, after)

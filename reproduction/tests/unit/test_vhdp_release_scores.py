@@ -36,7 +36,7 @@ def test_scores_of_a_release_are_those_of_its_records(own, rule):
     assert list(found) == list(STATLOG_COLUMNS[:-1])
     for name, score in found.items():
         before, after = gain_ratio(own.rows, name), gain_ratio(published, name)
-        epsilon = float(Fraction(release.details.allocation.columns[name].epsilon))
+        epsilon = float(Fraction(release.published.model.division.columns[name].epsilon))
         assert (score.before, score.after) == pytest.approx((before, after), abs=1e-9)
         assert score.ilpg == pytest.approx((after - before) / (1 + 1 / epsilon), abs=1e-9)
         assert score.bias == pytest.approx(abs(after - before), abs=1e-9)

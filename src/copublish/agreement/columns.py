@@ -144,6 +144,10 @@ class PublicColumns:
             )
         return cls(domains, missing_spellings, rules, has_class)
 
+    def describe(self, column: str) -> Description:
+        """A column as released files state it."""
+        return describe_rule(self.rule(column), self.missing_spellings)
+
     def rule(self, column: str) -> ColumnRule:
         """What becomes of the cells of a column."""
         if column in self.rules:

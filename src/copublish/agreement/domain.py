@@ -91,6 +91,9 @@ MISSING_LABEL = "(missing)"
 MOST_DIGITS = 400
 """More than any 64-bit float has before or after its point."""
 
+MOST_DECIMALS = 12
+"""Of numbers; an agreement may ask for no more."""
+
 CodeRange = tuple[int, int]
 """Codes from the first number up to, not including, the second."""
 
@@ -141,8 +144,17 @@ class CategoricalDomain:
         return self._splits_by_range[part]
 
     def label(self, part: CodeRange) -> str:
-        """How a published table names `part`."""
-        return self._labels[part]
+        """How a published table names `part`: as the taxonomy does, else its values, joined by "or".
+
+        Raises:
+            KeyError: If it is no run of the domain's codes.
+        """
+        if part in self._labels:
+            return self._labels[part]
+        start, stop = part
+        if not 0 <= start < stop <= self.size:
+            raise KeyError(part)
+        return " or ".join(self.members(part))
 
     def members(self, part: CodeRange) -> tuple[str, ...]:
         """The values of the data that `part` stands for."""
@@ -343,6 +355,7 @@ class NumericalDescription(TypedJson):
         missing: Whether missing is a category.
         missing_as: The number that a missing one became, if there is no category for it and it is not the lower bound.
         missing_spellings: Texts that stand for a missing value, if the column has its own.
+        decimals: With how many decimals numbers are written, where the agreement says.
     """
 
     kind: Literal["numerical"] = "numerical"
@@ -351,12 +364,14 @@ class NumericalDescription(TypedJson):
     missing: bool
     missing_as: str | None = None
     missing_spellings: tuple[str, ...] | None = None
+    decimals: Annotated[int, Field(ge=0, le=MOST_DECIMALS)] | None = None
 
     def domain(self, name: str) -> NumericalDomain:
         """The domain under a column's name.
 
         Raises:
-            ValueError, ArithmeticError: If bounds and thresholds are no finite numbers that rise.
+            ValueError, ArithmeticError: If bounds and thresholds are no finite numbers that rise, or have more decimals
+                than numbers have.
         """
         lower, upper = (Decimal(bound) for bound in self.bounds)
         thresholds = tuple(Decimal(threshold) for threshold in self.thresholds)
@@ -365,7 +380,12 @@ class NumericalDescription(TypedJson):
             list(edges) == sorted(edges) and len(set(thresholds)) == len(thresholds) and lower < upper
         ):
             raise ValueError(f"the bounds and thresholds of '{name}' are no numbers that rise")
-        return NumericalDomain(name, lower=lower, upper=upper, thresholds=thresholds, missing=self.missing)
+        found = NumericalDomain(
+            name, lower=lower, upper=upper, thresholds=thresholds, missing=self.missing, decimals=self.decimals
+        )
+        if found.decimals_of_numbers < found.decimals_of_grid:
+            raise ValueError(f"the bounds and thresholds of '{name}' have more decimals than its numbers")
+        return found
 
 
 DomainDescription = Annotated[CategoricalDescription | NumericalDescription, Field(discriminator="kind")]
@@ -380,4 +400,5 @@ def describe_domain(domain: Domain) -> CategoricalDescription | NumericalDescrip
         bounds=(format_number(domain.lower), format_number(domain.upper)),
         thresholds=tuple(format_number(threshold) for threshold in domain.thresholds),
         missing=domain.missing,
+        decimals=domain.decimals,
     )

@@ -6,7 +6,7 @@ import importlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from copublish.agreement.section import Section
 
@@ -82,8 +82,17 @@ class MechanismSettings(Section):
     draws_records: ClassVar[bool] = False
     """Whether synthetic records are drawn from what was measured."""
 
+    draws_for_class: ClassVar[bool] = False
+    """Whether they are drawn for each class, where there is one, so that they serve to predict no other column."""
+
     partitions: ClassVar[tuple[Partition, ...]] = ("horizontal", "vertical", "arbitrary")
     """What data the mechanism is for."""
+
+    example: ClassVar[str] = ""
+    """Its sections in an agreement to start from, with comments."""
+
+    drafted: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Keys of sections that all mechanisms have, with the only values that this one takes."""
 
     @property
     def drops_missing(self) -> bool:
@@ -120,11 +129,12 @@ YES_OR_NO = (
     "publishes_each_record",
     "spends_by_column",
     "draws_records",
+    "draws_for_class",
     "needs_class",
     "noise_follows_delta",
     "splits_step_by_step",
 )
-TRAITS = (*YES_OR_NO, "how_to_get_gaussian_noise", "partitions")
+TRAITS = (*YES_OR_NO, "how_to_get_gaussian_noise", "partitions", "example", "drafted")
 
 
 def contradictions(settings: type[MechanismSettings]) -> Iterator[str]:

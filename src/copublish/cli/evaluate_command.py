@@ -25,8 +25,8 @@ from copublish.cli.terminal import (
     warn_first,
 )
 from copublish.cli.utility_text import print_distances, print_number_statistics, print_predictions
-from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.release.folder import Release, load_release
+from copublish.release.render.text_tables import add_row, text_table
 
 
 class TrainOnChoice(StrEnum):

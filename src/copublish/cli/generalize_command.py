@@ -22,8 +22,10 @@ from copublish.cli.terminal import (
 )
 from copublish.errors import ReleaseError, unsafe_texts
 from copublish.files.regular import read_regular
-from copublish.mechanisms.shared.generalization import Generalization
+from copublish.release.evidence.completeness import MEASUREMENTS_FILE
 from copublish.release.folder import generalization_of, load_release
+from copublish.release.generalization import Generalization
+from copublish.release.measurements import StoredMeasurements
 from copublish.release.stored import LARGEST_JSON
 from copublish.rows.sources import KINDS_OF_DATA, source_from
 from copublish.tools.evaluation.generalize import CANNOT, generalize_and_tell
@@ -35,7 +37,7 @@ def register(app: typer.Typer) -> None:
 
 
 def generalize(
-    release: Annotated[Path, typer.Argument(help="A release folder, or its cut.json.")],
+    release: Annotated[Path, typer.Argument(help="A release folder, or its measurements.json.")],
     data: Annotated[str, typer.Option(help=f"Data to generalize: {KINDS_OF_DATA}.")],
     out: Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")],
     table: TableOption = None,
@@ -66,19 +68,20 @@ def generalize(
 
 
 def _generalization(release: Path) -> tuple[Generalization, Path]:
-    """How a release folder, or the file in it that says so, generalizes values; and that file."""
+    """How a release folder, or its `measurements.json`, generalizes values; and that file."""
     if release.is_dir():
-        loaded = load_release(release)
-        return generalization_of(loaded, CANNOT), release / loaded.mechanism.details_file
+        return generalization_of(load_release(release), CANNOT), release / MEASUREMENTS_FILE
     try:
         content = json.loads(read_regular(release, LARGEST_JSON))
         problem = next(unsafe_texts(content), None)
         if problem is not None:
             raise ReleaseError(f"'{release}' is not as copublish writes it. {problem}.")
-        cut = Generalization.from_json(content)
-        _ = cut.public_columns  # so that domains which are none are noticed here
+        described = StoredMeasurements.from_json(content)
+        cut = Generalization(described.public_columns, described.generalized)
     except OSError as exc:
         raise ReleaseError(f"'{release}' cannot be read: {exc.strerror}.") from exc
-    except (ValueError, ArithmeticError, RecursionError) as exc:
-        raise ReleaseError(f"'{release}' cannot be read as the cut of a release.") from exc
+    except (ValueError, LookupError, ArithmeticError, RecursionError) as exc:
+        raise ReleaseError(f"'{release}' cannot be read as the measurements of a release.") from exc
+    if not cut.runs:
+        raise ReleaseError(f"'{release}' is about values that were not generalized, so {CANNOT}.")
     return cut, release

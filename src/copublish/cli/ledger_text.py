@@ -14,7 +14,7 @@ from copublish.kernel.ledger.budget import show_left
 from copublish.kernel.ledger.comparisons import ListedPeople
 from copublish.kernel.ledger.ledger import Entry, Ledger
 from copublish.kernel.ledger.limits import UNBOUNDED, Limit
-from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.release.render.text_tables import add_row, text_table
 
 
 def print_ledger(book: Ledger, output: Format) -> None:

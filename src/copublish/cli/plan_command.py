@@ -15,8 +15,7 @@ from copublish.agreement.model import Agreement
 from copublish.cli.evaluate_command import ClassifierChoice
 from copublish.cli.terminal import Format, FormatOption, note, print_json, progress_bars, results_console
 from copublish.cli.utility_text import print_distances, print_predictions, with_error
-from copublish.mechanisms.registry import mechanism_named, mechanism_of
-from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.release.render.text_tables import add_row, text_table
 from copublish.rows.changes import Change
 
 MOST_TRIED = 100
@@ -134,7 +133,9 @@ def _known(names: list[str]) -> list[str]:
 
 def _tried(pairs: list[str], agreement: Agreement) -> dict[str, list[int]]:
     """Values to try of the agreed mechanism's settings, by key."""
-    tuning = mechanism_of(agreement).tuning
+    from copublish.tools.planning.tunings import tuning_of
+
+    tuning = tuning_of(agreement)
     keys = [] if tuning is None else list(tuning.tried)
     found: dict[str, list[int]] = {}
     for pair in pairs:
@@ -224,7 +225,9 @@ def _print_side_by_side(result: Mapping[str, Any], console: Console) -> None:
 
 
 def _print_settings(result: Mapping[str, Any], console: Console) -> None:
-    tuning = mechanism_named(result["agreed"]["mechanism"]).tuning
+    from copublish.tools.planning.tunings import tuning_of
+
+    tuning = tuning_of(result["agreed"]["mechanism"])
     if tuning is None:
         return
     headings = ("area", "balanced", "log loss", "accuracy", "2-way")

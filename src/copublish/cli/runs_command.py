@@ -8,9 +8,9 @@ import typer
 
 from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
 from copublish.errors import CopublishError, visible
-from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.party.detached.runs import follow, list_runs, run_of, stop
 from copublish.party.detached.status import Run
+from copublish.release.render.text_tables import add_row, text_table
 
 
 def register(app: typer.Typer) -> None:

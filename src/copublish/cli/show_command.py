@@ -10,9 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
-from copublish.errors import ReleaseError, visible
+from copublish.errors import visible
 from copublish.release.describe import disclosure_table, epsilon_table
 from copublish.release.folder import Release, load_release, making_sense_of
+from copublish.release.measurements import measurements_json
+from copublish.release.render.parts import reading_if_told
+from copublish.release.render.terminal import contents_shown
 from copublish.release.verify import refuse_wrong_signatures
 
 
@@ -23,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def show(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
-    rows: Annotated[int, typer.Option(min=0, help="How many of the largest cells, or correlations, to show.")] = 8,
+    rows: Annotated[int, typer.Option(min=0, help="How many tables, largest cells and correlations to show.")] = 8,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Show a release: what it guarantees, what was disclosed, and what is in it.
@@ -48,19 +51,12 @@ def show(
 
 
 def _contents(release: Release) -> dict[str, Any]:
-    """The details and every table but the records, which are in a file of their own."""
-    details = {Path(release.mechanism.details_file).stem: release.details.to_json()}
-    tables = {name: table.to_pylist() for name, table in release.contents.tables.items() if name != "records"}
-    return {**details, **_estimates(release), **tables}
-
-
-def _estimates(release: Release) -> dict[str, Any]:
-    """What the release says of every column, with errors; nothing where its mechanism states no law of noise."""
-    try:
-        reading = release.reading
-    except ReleaseError:
-        return {}
-    return {"estimates": {summary.name: summary.to_dict() for summary in reading.summaries()}}
+    """Estimates where errors are told, what was measured, and the model. Counts of tables, and records, are files."""
+    reading = reading_if_told(release)
+    summaries = [] if reading is None else reading.summaries()
+    estimates = {"estimates": {summary.name: summary.to_dict() for summary in summaries}} if summaries else {}
+    measured, model = measurements_json(release.published), release.published.model.to_json()
+    return {**estimates, "measurements": measured, "model": model}
 
 
 def print_release(release: Release, console: Console, rows: int) -> None:
@@ -90,5 +86,5 @@ def print_release(release: Release, console: Console, rows: int) -> None:
     if certificate.audit is not None:
         console.print(certificate.audit.words, markup=False, highlight=False)
     console.print()
-    for part in release.mechanism.show(release, rows):
+    for part in contents_shown(release, rows):
         console.print(part, markup=False)

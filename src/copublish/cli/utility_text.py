@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.release.render.text_tables import add_row, text_table
 
 METRIC_HEADINGS = {
     "area": "area",

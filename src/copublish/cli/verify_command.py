@@ -27,6 +27,9 @@ def verify(
             "which issued it. Repeat it for every party."
         ),
     ] = None,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Make the records from the model again, and compare. Takes a minute.")
+    ] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Check a release: its files, its certificate, the signatures of all parties, and who approved. Calls nobody.
@@ -35,8 +38,9 @@ def verify(
     the folder names itself: whoever made up a release could have made up the keys as well. So ask the parties for the
     fingerprints, or look them up in the agreement. Exit code 0 if all of it holds, 7 if something does not.
 
-    The release's mechanism is not loaded, so three things are not checked: that the mechanism is known here, that its
-    tables and details are complete and can be read, and that the certificate's warning agrees with the mechanism.
+    It also compares what was published with what the certificate says was opened, and the laws of noise. Unless you add
+    --recompute the release's mechanism is not loaded, so three things are not checked: that the mechanism is known
+    here, that tables and the model can be read, and that the certificate's warning agrees with the mechanism.
     'copublish show' checks them.
 
     Example: copublish verify release/
@@ -50,7 +54,7 @@ def verify(
                 f"for '{party}' write sha256: and 64 hexadecimal digits, as 'copublish identity show' prints them",
                 param_hint="--fingerprint",
             )
-    found = verify_release(folder, known)
+    found = verify_release(folder, known, recompute=recompute)
     if output is Format.JSON:
         print_json(_facts(found))
     else:

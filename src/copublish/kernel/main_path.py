@@ -84,7 +84,7 @@ def run_release(
     for changed in record_comparison(agreement, fragment, engine, ledger):
         context.notice(changed)
     table = align_records(agreement, fragment, engine)
-    _agree_that_records_fit(outlet, table, engine)
+    _agree_that_records_fit(plan, table, engine)
     progress("alignment", 1, 1)
     with (
         _cheaters_locked_out(agreement, fragment.party, ledger),
@@ -172,14 +172,14 @@ def _cheaters_locked_out(agreement: Agreement, party: str, ledger: Ledger) -> It
         raise
 
 
-def _agree_that_records_fit(outlet: Outlet[P], table: JointTable, engine: Engine) -> None:
+def _agree_that_records_fit(plan: RunnablePlan, table: JointTable, engine: Engine) -> None:
     """Check what the mechanism asks of records. One whose records do not fit stops everyone before anything is spent.
 
     Privacy:
         Reveals: that some party's records do not fit, to the others. Which rule they break is told to that party alone.
     """
-    if outlet.checks_records:
-        outlet.refuse_unfit_records(table.fragment)
+    if plan.checks_records:
+        plan.refuse_unfit_records(table.fragment)
         engine.exchange(FIT, "fit")
 
 

@@ -42,6 +42,19 @@ class PricedPlan(Protocol):
 class RunnablePlan(PricedPlan, Protocol):
     """The part of a run that is fixed before any data is touched. The plan that people approved is what runs."""
 
+    @property
+    def checks_records(self) -> bool:
+        """True if the mechanism asks more of one party's records than that they fit the schema."""
+        ...
+
+    def refuse_unfit_records(self, fragment: Fragment) -> None:
+        """Raise if this party's records do not fit.
+
+        Raises:
+            FragmentError: Naming the rule, to this party only.
+        """
+        ...
+
     def method(self) -> Method:
         """The mechanism in words, for the certificate."""
         ...
@@ -69,25 +82,12 @@ P = TypeVar("P", bound=Publishable)
 class Outlet(Protocol[P]):
     """The way from a mechanism's result to a stored release.
 
-    Its methods get released values only, but for `refuse_unfit_records` and `keep_own_map`.
+    Its methods get released values only, but for `keep_own_map`.
     """
 
     @property
     def mechanism(self) -> str:
         """The mechanism's name."""
-        ...
-
-    @property
-    def checks_records(self) -> bool:
-        """True if the mechanism asks more of one party's records than that they fit the schema."""
-        ...
-
-    def refuse_unfit_records(self, fragment: Fragment) -> None:
-        """Raise if this party's records do not fit.
-
-        Raises:
-            FragmentError: Naming the rule, to this party only.
-        """
         ...
 
     def disagreement(self, opened: Sequence[tuple[Disclosure, IntArray]]) -> ClassDisagreement | None:

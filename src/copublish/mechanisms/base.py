@@ -1,57 +1,41 @@
-"""What a mechanism is: settings, a plan that is described, reserved and run, what it publishes, and its words.
+"""What a mechanism is: settings, a plan that is described, reserved and run, and what it publishes.
 
-`CONTRIBUTING.md` walks through writing one. What others need of a mechanism they ask of these classes, and of the
-traits of its settings; nobody asks for its name.
+`CONTRIBUTING.md` walks through writing one. What others need of a mechanism they ask of these classes and of the traits
+of its settings; nobody asks for its name. How a release is read and shown follows from what it publishes.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from importlib import resources
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+import numpy as np
 import pyarrow as pa
-from rich.console import RenderableType
-from rich.table import Table
+from pydantic.dataclasses import dataclass as typed
 
-from copublish.agreement.columns import PublicColumns
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.errors import ReleaseError
 from copublish.kernel.accounting.cost import Cost, cost_of
 from copublish.kernel.accounting.disclosures import Disclosure
 from copublish.kernel.certificate.build import Method
-from copublish.kernel.certificate.certificate import Certificate
-from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.types import IntArray, TypedJson
+from copublish.mechanisms.published import Contents, Measured, Model, NoiseAt, Published, Words
+from copublish.mechanisms.shared.post_processing import consistent_counts
+from copublish.types import IntArray
 
 if TYPE_CHECKING:
     from copublish.kernel.records.fragment import Fragment
     from copublish.kernel.records.joint_table import JointTable
     from copublish.kernel.secrets.computer import Computer
     from copublish.kernel.secrets.gate import Gate
-    from copublish.mechanisms.reading.estimate import Reading
-    from copublish.mechanisms.reading.replicates import Draws
-    from copublish.mechanisms.shared.generalization import Generalization
-    from copublish.mechanisms.shared.tuning import Tuning
     from copublish.progress import Progress
 
 R = TypeVar("R")
 P = TypeVar("P", bound="Plan[Any]")
-D = TypeVar("D", bound="Details")
 
-PLAIN_REPORT = "plain.html.j2"
-"""The page for mechanisms that have none of their own."""
-
-
-FILES_OF_EVERY_RELEASE = (
-    *("certificate.json", "README.md", "signatures.json"),
-    *("croissant.json", "prov.json", "deployment.yaml", "nist-sp-800-226.json"),
-)
-"""Files that a release folder may hold whatever made it: no mechanism's own file has one of these names."""
+ROW_GROUP = 2**20
+"""Records of a row group in a Parquet file, as pyarrow cuts them."""
 
 
 class Plan(ABC, Generic[R]):
@@ -61,6 +45,9 @@ class Plan(ABC, Generic[R]):
     """
 
     agreement: Agreement
+
+    checks_records: ClassVar[bool] = False
+    """Whether it asks something of one party's records beyond that they fit the schema."""
 
     @abstractmethod
     def disclosures(self) -> list[Disclosure]:
@@ -80,6 +67,21 @@ class Plan(ABC, Generic[R]):
             gate: The only door for what becomes known.
             progress: Told about every step.
         """
+
+    def refuse_unfit_records(self, fragment: Fragment) -> None:
+        """Check what the mechanism asks of one party's records.
+
+        Raises:
+            FragmentError: With every rule that they break, for this party's people alone.
+        """
+
+    def places_of_records(self, opened: Sequence[IntArray]) -> IntArray | None:
+        """For every joined record its place in the release; nothing if published records stand for nobody.
+
+        Args:
+            opened: Everything that was opened, in order. Nothing else decides.
+        """
+        return None
 
     def cost(self) -> Cost:
         """What the ledger reserves."""
@@ -102,137 +104,35 @@ class Plan(ABC, Generic[R]):
         return None
 
 
-class Details(TypedJson, ABC):
-    """Everything that a mechanism publishes beside its tables, in a file of its own."""
-
-    @property
-    @abstractmethod
-    def public_columns(self) -> PublicColumns:
-        """The columns of the published records, with what is needed to read other data that shall fit them."""
-
-    @property
-    def generalization(self) -> Generalization | None:
-        """How values were generalized; nothing if records hold values of the agreed domains."""
-        return None
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What a mechanism publishes: its tables by name, and the rest."""
-
-    tables: Mapping[str, pa.Table]
-    details: Details
-
-
-@dataclass(frozen=True)
-class Publication:
-    """Everything that was published, and what is guaranteed about it. Released values only.
+@typed(frozen=True, kw_only=True)
+class CountsModel(Model):
+    """Counts that records are made from: each cell of a table as often as its count says.
 
     Attributes:
-        certificate: What is guaranteed, to whom, under which assumptions.
-        contents: Tables and details.
-        mechanism: What made it.
+        counts: Non-negative counts of the first table, its last axis fastest.
     """
 
-    certificate: Certificate
-    contents: Contents
-    mechanism: Mechanism[Any, Any, Any]
-
-    @cached_property
-    def records(self) -> pa.Table:
-        """The data set as records."""
-        return self.mechanism.records(self.contents)
-
-    @cached_property
-    def reading(self) -> Reading:
-        """Questions to the release, answered with the error that noise leaves.
-
-        Raises:
-            ReleaseError: If it tells no such error, and why.
-        """
-        return self.mechanism.reading(self)
-
-    @property
-    def details(self) -> Details:
-        """Everything that was published beside the tables."""
-        return self.contents.details
-
-    @property
-    def generalization(self) -> Generalization | None:
-        """How values were generalized; nothing if records hold values of the agreed domains."""
-        return self.details.generalization
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """How much was published, of what."""
-        return self.mechanism.sizes(self)
+    counts: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class MeasuredCounts:
-    """A published table of counts, each with the error that is stated of it.
+class Mechanism(ABC, Generic[P, R]):
+    """One way to make a release. There is one object of each in the registry.
 
-    Attributes:
-        cells: A column for every column of the table, with the labels of its published values.
-        noisy_counts: What was measured, without bias.
-        within_95_percent: How far each of them is off at most in 95 of 100 cases, in people.
+    A mechanism that counts one table needs `settings`, `version`, `words`, `plan` and `publish`. The defaults of the
+    others make records of that table.
     """
-
-    cells: pa.Table
-    noisy_counts: tuple[int, ...]
-    within_95_percent: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class About:
-    """What the README of a release folder says of one mechanism's release.
-
-    Attributes:
-        what: What the folder is.
-        files: Its files, as a table, and how to read them.
-        errors: How exact it is.
-    """
-
-    what: str
-    files: str
-    errors: str
-
-
-class Mechanism(ABC, Generic[P, R, D]):
-    """One way to make a release. There is one object of each in the registry."""
-
-    version: ClassVar[int]
-    """Changes whenever the same fragments and coins would give another release; the parties compare it."""
 
     settings: ClassVar[type[MechanismSettings]]
     """Its section in agreements, with its traits."""
 
-    details: ClassVar[type[Details]]
-    """What it publishes beside tables."""
+    version: ClassVar[int]
+    """Changes whenever the same fragments and coins would give another release; the parties compare it."""
 
-    details_file: ClassVar[str]
-    """The file that holds the details."""
+    words: ClassVar[Words]
+    """What its releases are, in words."""
 
-    tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"records": ("parquet", "csv")}
-    """The tables that a release folder holds, each with its kinds of files."""
-
-    example: ClassVar[str] = ""
-    """Its sections in an agreement to start from, with comments."""
-
-    drafted: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """What a draft says in sections of all mechanisms, because this one takes nothing else."""
-
-    kind_of_records: ClassVar[str] = ""
-    """What its records are, in a word."""
-
-    predicts_any_column: ClassVar[bool] = True
-    """Whether published records serve to predict other columns than the class."""
-
-    checks_records: ClassVar[bool] = False
-    """Whether it asks something of one party's records beyond that they fit the schema."""
-
-    tuning: Tuning | None = None
-    """Settings that a plan tries out; nothing if it has none."""
+    model: ClassVar[type[Model]] = CountsModel
+    """What it writes to `model.json`."""
 
     @property
     def name(self) -> str:
@@ -253,110 +153,98 @@ class Mechanism(ABC, Generic[P, R, D]):
         """
 
     @abstractmethod
-    def publish(self, result: R) -> Contents:
-        """What is published of a run's result. Released values only."""
-
-    def refuse_unfit_records(self, plan: P, fragment: Fragment) -> None:
-        """Check what the mechanism asks of one party's records.
-
-        Raises:
-            FragmentError: With every rule that they break, for this party's people alone.
-        """
-
-    def places_of_records(self, opened: Sequence[IntArray]) -> IntArray | None:
-        """For every joined record its place in the release; nothing if published records stand for nobody.
+    def publish(self, result: R, noise_at: NoiseAt) -> Contents:
+        """Everything that is published of a run's result. Released values only.
 
         Args:
-            opened: Everything that was opened, in order. Nothing else decides.
+            result: The result.
+            noise_at: The noise that the certificate states of a disclosure.
         """
-        return None
 
-    def derives(self, table: str) -> bool:
-        """Whether a table of the folder follows from another one, so that contents do not hold it."""
-        return False
+    def fit(self, published: Published, public_total: int | None) -> Model:
+        """The model that measurements give: those of a release with fresh noise, for replicates.
 
-    def records(self, contents: Contents) -> pa.Table:
-        """The data set as records."""
-        return contents.tables["records"]
-
-    def record_parts(self, contents: Contents) -> Iterator[pa.Table]:
-        """Yield the same records one part after another, each with as many as a row group of a file has."""
-        yield self.records(contents)
-
-    def single_tables(self, contents: Contents) -> Mapping[str, pa.Table]:
-        """Parts of its tables that the folder holds once more, in CSV files of their own; by `folder/name`."""
-        return {}
-
-    def measured_counts(self, publication: Publication) -> Iterator[MeasuredCounts]:
-        """Published counts with error bars, which whoever has the records can check; none of many mechanisms."""
-        yield from ()
-
-    def sizes(self, publication: Publication) -> dict[str, int]:
-        """How much was published, of what; the records first."""
-        return {"records": publication.records.num_rows, "columns": publication.records.num_columns}
-
-    def about(self, publication: Publication) -> About:
-        """What the README of a release folder says."""
-        names = [f"`{table}.{kind}`" for table, kinds in self.tables.items() for kind in kinds]
-        kind = "differentially private data set" if self.promises else "data set without differential privacy"
-        return About(
-            f"This folder is a {kind} of {publication.records.num_rows:,} {self.kind_of_records} records, made "
-            f"together by {in_words(publication.certificate.parties)}.",
-            "\n".join(
-                [
-                    "| file | content |",
-                    "| --- | --- |",
-                    f"| {', '.join(names)} | what was published |",
-                    f"| `{self.details_file}` | everything else that was opened, and what was made of it |",
-                    "| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |",
-                ]
-            ),
-            f"`{self.details_file}` and the certificate state the noise of everything that was measured.",
-        )
-
-    def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
-        """What a terminal shows of a release, below its guarantee."""
-        for name in self.tables:
-            yield first_rows(name, publication.contents.tables.get(name, publication.records), rows)
-
-    def reading(self, publication: Publication) -> Reading:
-        """Questions to a release, answered with errors that follow from the law of its noise.
-
-        Raises:
-            ReleaseError: If there is no such law, and why.
-        """
-        raise ReleaseError(f"The mechanism '{self.name}' does not say how its noise moves a mean or a share.")
-
-    def replicate(self, publication: Publication, draws: Draws) -> pa.Table:
-        """Records as a release of the same noise would have them, were what this one opened the truth.
+        Args:
+            published: The measurements, and the released model to start from.
+            public_total: The number of people, if it is public.
 
         Privacy:
-            Post-processing: made of released values and of chance that knows nothing else.
+            Post-processing of released values.
 
         Raises:
-            ReleaseError: If the mechanism has no such records, and why.
+            ReleaseError: If the mechanism makes records in another way.
         """
-        raise ReleaseError(f"The mechanism '{self.name}' has no model that records could be drawn from again.")
+        table = counted_table(published)
+        total = max(0, int(table.values.sum())) if public_total is None else public_total
+        return counts_model(consistent_counts(table.values, total))
 
-    def report_template(self) -> str | None:
-        """The page of a report, as a Jinja template that extends `page.html.j2`; nothing for a plain one."""
-        package = type(self).__module__
-        if not package.startswith(__package__):
-            return None
-        page = resources.files(package).joinpath("report.html.j2")
-        return page.read_text(encoding="utf-8") if page.is_file() else None
+    def sample(self, published: Published, key: bytes) -> Iterator[pa.Table]:
+        """Yield records that are made from the released model, part by part.
 
-    def report_facts(self, publication: Publication) -> dict[str, Any]:
-        """What that page says."""
-        return {}
+        Args:
+            published: The columns, the axes of the measurements, and the model, which says how many records there are.
+            key: What chance comes from: a function of released values.
+
+        Privacy:
+            Post-processing of released values.
+
+        Raises:
+            ReleaseError: If the mechanism makes records in another way.
+        """
+        yield from records_of_counts(published, counted_table(published), counts_of(published))
 
 
-def first_rows(title: str, table: pa.Table, rows: int) -> Table:
-    """The first rows of a table."""
-    shown = text_table(title, table.column_names)
-    for row in table.slice(0, rows).to_pylist():
-        add_row(shown, *row.values())
-    return shown
+def counted_table(published: Published) -> Measured:
+    """The table that counts are made from: the first that steered nothing.
+
+    Raises:
+        ReleaseError: If no table was counted.
+    """
+    found = next((table for table in published.tables if not table.steered), None)
+    if found is None:
+        raise ReleaseError("This release counted no table that records could be made from.")
+    return found
+
+
+def counts_of(published: Published) -> IntArray:
+    """The non-negative counts that records were made from.
+
+    Raises:
+        ReleaseError: If they were made in another way.
+    """
+    if not isinstance(published.model, CountsModel):
+        raise ReleaseError("The records of this release were not made from counts.")
+    return np.array(published.model.counts, dtype=np.int64)
+
+
+def counts_model(counts: IntArray) -> CountsModel:
+    """The model of non-negative counts."""
+    flat = counts.ravel()
+    return CountsModel(records=int(flat.sum()), counts=tuple(flat.tolist()))
+
+
+def records_of_counts(published: Published, table: Measured, counts: IntArray) -> Iterator[pa.Table]:
+    """Yield every cell of a table as often as its count says, a row group at a time."""
+    cells = cells_of_table(published, table)
+    ends = np.cumsum(counts)
+    total = int(counts.sum())
+    for start in range(0, max(1, total), ROW_GROUP):
+        times = np.diff(np.clip(ends, start, start + ROW_GROUP), prepend=start)
+        yield cells.take(np.repeat(np.arange(len(counts), dtype=np.int64), times)).combine_chunks()
+
+
+def cells_of_table(published: Published, table: Measured) -> pa.Table:
+    """The published values of each cell of a table, a row for each."""
+    repeat = len(table.values)
+    columns: dict[str, pa.Array] = {}
+    for axis in table.cells or ():
+        labels = axis.labels(published.columns.domains[axis.column])
+        repeat //= len(labels)
+        codes = np.tile(
+            np.repeat(np.arange(len(labels), dtype=np.int32), repeat), len(table.values) // len(labels) // repeat
+        )
+        columns[axis.column] = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(labels, pa.string()))
+    return pa.table(columns)
 
 
 def in_words(names: Sequence[str]) -> str:

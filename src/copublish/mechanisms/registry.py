@@ -10,22 +10,24 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterator
 from importlib.metadata import entry_points
 from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings, contradictions, names_of_mechanisms, register_settings
 from copublish.errors import AgreementError, plain_text
-from copublish.mechanisms.base import FILES_OF_EVERY_RELEASE, Mechanism, Plan
+from copublish.mechanisms.base import Mechanism, Plan
 from copublish.mechanisms.copula import Copula
 from copublish.mechanisms.hpdp import Hpdp
 from copublish.mechanisms.idp_ir import IdpIr
 from copublish.mechanisms.marginals import Marginals
+from copublish.mechanisms.published import Model, Words
 from copublish.mechanisms.shared.class_disagreement import counts_disagreement_first
 from copublish.mechanisms.specialization import Specialization
 from copublish.mechanisms.vhdp import Vhdp
 
-AnyMechanism = Mechanism[Any, Any, Any]
+AnyMechanism = Mechanism[Any, Any]
 
 FIRST_CHOICE = "specialization"
 """What the agreement that `copublish init` writes asks for."""
@@ -73,12 +75,28 @@ def _incomplete(mechanism: object) -> list[str]:
         return [f"it is a class, and an object is registered: register({mechanism.__name__}())"]
     if not isinstance(mechanism, Mechanism):
         return ["it does not derive from copublish.mechanisms.base.Mechanism"]
-    missing = [name for name in ("settings", "version", "details", "details_file") if not hasattr(mechanism, name)]
+    missing = [name for name in ("settings", "version", "words") if not hasattr(mechanism, name)]
     if missing:
         return [f"its class lacks {', '.join(f'{name!r}' for name in missing)}"]
-    if not (isinstance(mechanism.settings, type) and issubclass(mechanism.settings, MechanismSettings)):
-        return ["'settings' has to be a class that derives from MechanismSettings"]
-    return []
+    return list(_wrong_types(mechanism))
+
+
+def _wrong_types(mechanism: AnyMechanism) -> Iterator[str]:
+    """Yield messages about members that are something else than they have to be."""
+    if not _is_subclass(mechanism.settings, MechanismSettings):
+        yield "'settings' has to be a class that derives from MechanismSettings"
+    if type(mechanism.version) is not int:
+        yield "'version' has to be a whole number"
+    if not _is_subclass(mechanism.model, Model):
+        yield "'model' has to be a class that derives from copublish.mechanisms.published.Model"
+    if not isinstance(mechanism.words, Words):
+        yield "'words' has to be an object of copublish.mechanisms.published.Words"
+    elif empty := [name for name, text in mechanism.words.to_json().items() if not text.strip()]:
+        yield f"'words' has to say something in {', '.join(f'{name!r}' for name in empty)}"
+
+
+def _is_subclass(member: object, of: type) -> bool:
+    return isinstance(member, type) and issubclass(member, of)
 
 
 def _contradictions(mechanism: AnyMechanism) -> list[str]:
@@ -87,11 +105,6 @@ def _contradictions(mechanism: AnyMechanism) -> list[str]:
     problems = list(contradictions(settings))
     if not problems and mechanism.promises != (settings.no_promise is MechanismSettings.no_promise):
         problems.append("'promises' has to say whether its settings have a promise ('no_promise')")
-    if mechanism.details_file in FILES_OF_EVERY_RELEASE:
-        problems.append(
-            f"'details_file' is '{mechanism.details_file}', which every release has for something else: take another "
-            "name"
-        )
     return problems
 
 

@@ -14,7 +14,6 @@ from copublish.agreement.model import Agreement
 from copublish.agreement.parties import meeting_in_words
 from copublish.errors import CopublishError, FragmentError
 from copublish.kernel.certificate.build import warning_of
-from copublish.mechanisms.registry import mechanism_of
 from copublish.release.prepare import prepare
 from copublish.release.readme import definition_list
 from copublish.rows.changes import Change
@@ -115,7 +114,7 @@ def check(
         SourceError: If the data cannot be read at all.
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
-    plan, mechanism = prepare(agreement), mechanism_of(agreement)
+    plan = prepare(agreement)
     said = Checked(
         warning=warning_of(agreement),
         agreement=agreement.name,
@@ -128,8 +127,8 @@ def check(
         raise CopublishError("Say whose data these are: name the party.")
     try:
         fragment, changes = tell_of_rows_or_counts(agreement, party, data, with_rows=rows)
-        if mechanism.checks_records:
-            mechanism.refuse_unfit_records(plan, fragment)
+        if plan.checks_records:
+            plan.refuse_unfit_records(fragment)
     except FragmentError as exc:
         return replace(said, party=party, problems=exc.problems)
     if strict and changes:
@@ -140,5 +139,5 @@ def check(
         records=fragment.n_records,
         columns=tuple(fragment.sizes),
         rules=changes,
-        checked_before_join=mechanism.checks_records and agreement.partition != "horizontal",
+        checked_before_join=plan.checks_records and agreement.partition != "horizontal",
     )

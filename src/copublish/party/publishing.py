@@ -36,6 +36,7 @@ from copublish.party.evidence_exchange import EvidenceExchange, SigningContext
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.folder import Release
 from copublish.release.prepare import software_versions
+from copublish.release.publication import published_contents
 from copublish.types import IntArray
 
 FOLDER = "record-maps"
@@ -193,28 +194,20 @@ class MechanismOutlet:
         """The mechanism's name."""
         return self._mechanism.name
 
-    @property
-    def checks_records(self) -> bool:
-        """True if the mechanism asks more of one party's records than that they fit the schema."""
-        return self._mechanism.checks_records
-
-    def refuse_unfit_records(self, fragment: Fragment) -> None:
-        """Raise if this party's records do not fit."""
-        self._mechanism.refuse_unfit_records(self.plan, fragment)
-
     def disagreement(self, opened: Sequence[tuple[Disclosure, IntArray]]) -> ClassDisagreement | None:
         """The measured disagreement of class columns, if one was measured."""
         return measured_disagreement(self.plan.agreement, opened)
 
     def publish(self, certificate: Certificate, result: Any) -> Release:
         """The release."""
-        return Release(certificate, self._mechanism.publish(result), self._mechanism)
+        contents = self._mechanism.publish(result, certificate.noise_at)
+        return Release(certificate, published_contents(self.plan.agreement, contents), self._mechanism)
 
     def keep_own_map(
         self, release: Release, table: JointTable, opened: Sequence[tuple[Disclosure, IntArray]]
     ) -> AbstractContextManager[None]:
         """Keep a map of this party's rows to records, where there is one; it goes if the run fails."""
-        places = self._mechanism.places_of_records([values for _, values in opened])
+        places = self.plan.places_of_records([values for _, values in opened])
         return self.keep(release, own_record_map(table, places))
 
     @cached_property

@@ -25,10 +25,10 @@ from copublish.kernel.certificate.build import bound_on_delta, delta_words, stat
 from copublish.kernel.certificate.certificate import NoiseSharesStatement
 from copublish.kernel.certificate.promise import assumptions, not_protected, protected, view_of
 from copublish.mechanisms.base import Plan
-from copublish.mechanisms.shared.privacy_words import epsilon_rows, epsilon_words, noise_words
-from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.release.prepare import prepare
 from copublish.release.readme import definition_list, html_table
+from copublish.release.render.privacy_words import epsilon_rows, epsilon_words, noise_words
+from copublish.release.render.text_tables import add_row, text_table
 
 WEAK_EPSILON = 3
 

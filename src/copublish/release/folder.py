@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from io import BytesIO
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from copublish.agreement.columns import formula_warning
 from copublish.errors import AgreementError, ReleaseError, plain_text
-from copublish.mechanisms.base import FILES_OF_EVERY_RELEASE, Contents, Publication
+from copublish.mechanisms.published import Published
 from copublish.mechanisms.registry import AnyMechanism, mechanism_named, mechanisms
-from copublish.mechanisms.shared.generalization import Generalization
-from copublish.mechanisms.shared.privacy_words import epsilon_rows
+from copublish.release.evidence.completeness import MEASUREMENTS_FILE
 from copublish.release.evidence.signatures import (
     CERTIFICATE_FILE,
     README_FILE,
@@ -31,8 +25,21 @@ from copublish.release.evidence.signatures import (
     digests_of,
     release_digest,
 )
-from copublish.release.metadata import metadata_files
+from copublish.release.generalization import Generalization
+from copublish.release.measurements import (
+    MODEL_FILE,
+    RECORDS_FILE,
+    counts_table,
+    data_files,
+    json_file,
+    read_parquet,
+    read_published,
+    table_files,
+)
+from copublish.release.metadata import METADATA_FILES, metadata_files
+from copublish.release.publication import Publication
 from copublish.release.readme import definition_list, folder_readme, html_table
+from copublish.release.render.privacy_words import epsilon_rows
 from copublish.release.staging import refuse_existing, refuse_unwritable, staged_folder
 from copublish.release.statistics import ReadableRelease, making_sense_of
 from copublish.release.stored import StoredRelease, read_stored_release
@@ -53,14 +60,15 @@ __all__ = [
 
 @dataclass(frozen=True, repr=False)
 class Release(ReadableRelease):
-    """One published data set: tables, what a mechanism tells besides, and the certificate.
+    """One published data set: measurements, the model, records, and the certificate.
 
     Made by `simulate`, `run` and `load_release`.
 
     Attributes:
         certificate: What is guaranteed, to whom, under which assumptions.
-        contents: Tables and details.
+        published: Measurements, model and published rows.
         mechanism: What made it.
+        stored_records: The file of records of a release that was read from a folder.
         signatures: Of all parties, with the approvals; none of a release that nobody signed, like a simulated one.
             `verify_release` checks them.
     """
@@ -74,34 +82,24 @@ class Release(ReadableRelease):
 
     def data_files(self) -> dict[str, bytes]:
         """The content of every file that holds released values."""
-        files = self._unsigned_files.items()
-        return {name: content for name, content in files if name not in FILES_OF_EVERY_RELEASE}
-
-    def _written_data(self) -> dict[str, bytes]:
-        found = {}
-        for name, kinds in self.mechanism.tables.items():
-            for kind in kinds:
-                if kind == "csv" and self.warning:
-                    continue  # a table in CSV cannot say what it is
-                if (name, kind) == ("records", "parquet"):
-                    found[f"{name}.{kind}"] = _parquet(self.mechanism.record_parts(self.contents))
-                else:
-                    table = self.table(name)
-                    found[f"{name}.{kind}"] = _parquet(iter([table])) if kind == "parquet" else _csv(table)
-        if not self.warning:
-            single = self.mechanism.single_tables(self.contents)
-            found |= {f"{name}.csv": _csv(table) for name, table in single.items()}
-        return {**found, self.mechanism.details_file: _json(self.details.to_json())}
+        others = (CERTIFICATE_FILE, README_FILE, *METADATA_FILES)
+        return {name: content for name, content in self._unsigned_files.items() if name not in others}
 
     @cached_property
     def _unsigned_files(self) -> dict[str, bytes]:
         """The content of every file but the signatures, written once: they are what is compared, signed and stored."""
-        data = self._written_data()
+        data = data_files(
+            self.published,
+            self.record_parts(),
+            warns=bool(self.warning),
+            # Of generalized values the tables say the same, and records may be many.
+            writes_records_csv=self.mechanism.words.kind != "counted",
+        )
         data |= metadata_files(self, data)
         certificate = replace(self.certificate, files=digests_of(data))
-        formulas = formula_warning(self.details.public_columns.domains)
-        readme = folder_readme(certificate, self.mechanism.about(self), formulas).encode()
-        return {**data, CERTIFICATE_FILE: _json(certificate.to_json()), README_FILE: readme}
+        formulas = formula_warning(self.published.columns.domains)
+        readme = folder_readme(self, certificate, formulas).encode()
+        return {**data, CERTIFICATE_FILE: json_file(certificate.to_json()), README_FILE: readme}
 
     @cached_property
     def file_digests(self) -> dict[str, str]:
@@ -118,8 +116,27 @@ class Release(ReadableRelease):
         vars(signed).update(_unsigned_files=self._unsigned_files, file_digests=self.file_digests)
         return signed
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the measured tables, which are those of their files."""
+        return tuple(name for name, _ in table_files(self.published))
+
+    def table(self, what: str) -> pa.Table:
+        """The records, or one of the measured tables with its noisy counts, as Arrow.
+
+        Raises:
+            ReleaseError: If the release does not have it.
+        """
+        if what == "records":
+            return self.records
+        for name, measured in table_files(self.published):
+            if name == what:
+                return counts_table(self.published, measured)
+        names = ", ".join(f"'{name}'" for name in ("records", *self.tables))
+        raise ReleaseError(f"This release has no table '{what}'. It has {names}.")
+
     def to_pandas(self, what: str = "records") -> pd.DataFrame:
-        """The records, or another of the release's tables, as a pandas data frame.
+        """The records, or one of the measured tables, as a pandas data frame.
 
         If the release has a warning, Python shows it, and the frame's `attrs` keep it.
         """
@@ -129,7 +146,7 @@ class Release(ReadableRelease):
         return frame
 
     def to_polars(self, what: str = "records") -> pl.DataFrame:
-        """The records, or another of the release's tables, as a Polars data frame.
+        """The records, or one of the measured tables, as a Polars data frame.
 
         If the release has a warning, Python shows it; a Polars frame has no place to keep it.
         """
@@ -142,25 +159,14 @@ class Release(ReadableRelease):
         for said in self.warning.values():
             warnings.warn(said, stacklevel=3)
 
-    def table(self, what: str) -> pa.Table:
-        """One of the release's tables, as Arrow.
-
-        Raises:
-            ReleaseError: If this kind of release does not have it.
-        """
-        if what == "records":
-            return self.records
-        if what not in self.contents.tables:
-            names = " and ".join(f"'{name}'" for name in self.mechanism.tables)
-            raise ReleaseError(f"This kind of release has no table '{what}'. It has {names}.")
-        return self.contents.tables[what]
-
     @property
     def size_words(self) -> str:
         """How much was published, in words."""
-        what, number = list(self.sizes.items())[-1]
-        kind = self.mechanism.kind_of_records
-        return f"{self.sizes['records']:,} {kind + ' ' if kind else ''}records in {number:,} {what}"
+        sizes, kind = self.sizes, self.mechanism.words.kind
+        tables = sizes.get("measured tables", 0)
+        also = f", and {tables:,} measured table{'s' if tables > 1 else ''}" if tables else ""
+        records = "records" if kind == "counted" else f"{kind} records"
+        return f"{sizes['records']:,} {records} in {sizes['columns']:,} columns{also}"
 
     def __repr__(self) -> str:
         certificate = self.certificate
@@ -218,18 +224,33 @@ def load_release(folder: str | Path) -> Release:
     folder = Path(folder)
     stored = read_stored_release(folder)
     mechanism, contents = _mechanism(folder, stored), stored.contents
-    tables = [name for name in mechanism.tables if not mechanism.derives(name)]
+    records = contents[RECORDS_FILE]
     try:
-        details = mechanism.details.from_json(json.loads(contents[mechanism.details_file]))
-        _ = details.public_columns  # so that domains which are none are noticed here
-        released = Contents({name: _table(contents[f"{name}.parquet"]) for name in tables}, details)
+        published = read_published(contents, mechanism.model, lambda: read_parquet(records))
+        _refuse_other_laws(stored, published)
+        if (published.rows is None) == (mechanism.words.kind == "perturbed"):
+            raise ValueError(f"{MEASUREMENTS_FILE} does not say as its mechanism does whether records stand for people")
     except (ValueError, LookupError, ArithmeticError, TypeError, RecursionError, OSError, pa.ArrowException) as exc:
         why = plain_text(exc if isinstance(exc, ValueError) else type(exc).__name__)
-        raise ReleaseError(f"'{folder}' holds something else than the release its certificate is about: {why}") from exc
-    release = Release(stored.certificate, released, mechanism, stored.signatures)
+        raise ReleaseError(
+            f"'{folder}' holds something else than the release its certificate is about: {why}. Do not rely on it: ask "
+            "a party for its copy."
+        ) from exc
+    release = Release(stored.certificate, published, mechanism, records, stored.signatures)
     # The digest is that of the files that were read: another version of pyarrow would write other ones.
     vars(release)["file_digests"] = dict(stored.file_digests)
     return release
+
+
+def _refuse_other_laws(stored: StoredRelease, published: Published) -> None:
+    """Raise if measurements or published rows are said to have other noise than the certificate states."""
+    certificate = stored.certificate
+    perturbed = {made.place.column: made.noise for made in certificate.disclosures if made.kind == "perturb"}
+    noise_of_rows = {} if published.rows is None else dict(published.rows.noise)
+    if noise_of_rows != perturbed or any(
+        certificate.noise_at(measured.place) != measured.noise for measured in published.measured
+    ):
+        raise ValueError(f"a law of noise in {MEASUREMENTS_FILE} is not the one that the certificate states")
 
 
 def _mechanism(folder: Path, stored: StoredRelease) -> AnyMechanism:
@@ -245,8 +266,7 @@ def _mechanism(folder: Path, stored: StoredRelease) -> AnyMechanism:
         raise ReleaseError(
             f"'{folder}' was made by a mechanism that this version does not know. It knows {names}."
         ) from exc
-    tables = {f"{name}.parquet" for name in mechanism.tables}
-    if not {mechanism.details_file, *tables} <= stored.contents.keys():
+    if not {MEASUREMENTS_FILE, MODEL_FILE, RECORDS_FILE} <= stored.contents.keys():
         raise ReleaseError(f"'{folder}/{CERTIFICATE_FILE}' does not cover the files of a release.")
     if bool(stored.certificate.warning) == mechanism.promises:
         raise ReleaseError(
@@ -268,33 +288,3 @@ def generalization_of(release: Publication, what: str) -> Generalization:
             "Use its records.parquet like any table of records."
         )
     return release.generalization
-
-
-def _table(content: bytes) -> pa.Table:
-    # Not pq.read_table, whose threads may still be starting when a short command ends, which aborts it.
-    return pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
-
-
-def _parquet(parts: Iterator[pa.Table]) -> bytes:
-    """The file of a table that comes in parts; the same bytes as of the whole if a part fills a row group."""
-    first, sink = next(parts), BytesIO()
-    with pq.ParquetWriter(sink, first.schema) as writer:
-        for part in chain([first], parts):
-            writer.write_table(part)
-    return sink.getvalue()
-
-
-def _csv(table: pa.Table) -> bytes:
-    sink = BytesIO()
-    plain = pa.table(
-        {
-            name: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
-            for name, column in zip(table.column_names, table.columns, strict=True)
-        }
-    )
-    pa_csv.write_csv(plain, sink)
-    return sink.getvalue()
-
-
-def _json(content: Mapping[str, Any]) -> bytes:
-    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()

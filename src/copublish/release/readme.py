@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from copublish.kernel.certificate.certificate import Certificate
-from copublish.mechanisms.base import About
-from copublish.mechanisms.shared.privacy_words import epsilon_rows
+from copublish.mechanisms.base import in_words
 from copublish.release.metadata import metadata_table
+from copublish.release.render.privacy_words import epsilon_rows
+from copublish.release.render.sentences import errors_in_words, who_rows_are
+
+if TYPE_CHECKING:
+    from copublish.release.publication import Publication
 
 
 def definition_list(facts: Mapping[str, object]) -> str:
@@ -31,12 +36,12 @@ def _cell(tag: str, content: object) -> str:
     return f'<{tag} style="text-align:left">{escape(str(content))}</{tag}>'
 
 
-def folder_readme(certificate: Certificate, about: About, formulas: str | None = None) -> str:
+def folder_readme(publication: Publication, certificate: Certificate, formulas: str | None = None) -> str:
     """The README of a release folder, for people who have never heard of copublish.
 
     Args:
+        publication: What was published.
         certificate: What is guaranteed.
-        about: What its mechanism says.
         formulas: A warning about cells that spreadsheet programs would run, if there are such.
     """
     simulated = "**This is a simulated release.** " if certificate.engine.is_simulated else ""
@@ -45,23 +50,20 @@ def folder_readme(certificate: Certificate, about: About, formulas: str | None =
         f"# {certificate.release}",
         certificate.deployment.basic.description,
         f"{simulated}Secrecy: {certificate.engine.secrecy}",
-        about.what,
+        _description(publication, certificate),
         "## What is here",
-        about.files,
+        _table(("file", "content"), _files(publication, certificate)),
         "For programs, with digests in the certificate like those of the tables:",
         metadata_table(certificate_warns=certificate.warning is not None),
         f"**Careful with spreadsheet programs:** {formulas}" if formulas else "",
         "## How exact is it",
-        about.errors,
+        *errors_in_words(publication),
         "" if certificate.class_disagreement is None else certificate.class_disagreement.words,
         "## What is protected",
         _bullets(certificate.protected),
-        "\n".join(
-            [
-                "| epsilon for | one person added or removed | one person's values replaced |",
-                "| --- | --- | --- |",
-                *(f"| {' | '.join(row)} |" for row in epsilon_rows(certificate.epsilon)),
-            ]
+        _table(
+            ("epsilon for", "one person added or removed", "one person's values replaced"),
+            epsilon_rows(certificate.epsilon),
         ),
         certificate.warning or _what_epsilon_means(certificate),
         "" if certificate.audit is None else certificate.audit.words,
@@ -75,6 +77,55 @@ def folder_readme(certificate: Certificate, about: About, formulas: str | None =
         "theirs.",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _description(publication: Publication, certificate: Certificate) -> str:
+    words, records = publication.mechanism.words, publication.published.model.records
+    kind = "" if words.kind == "counted" else f"{words.kind} "
+    private = "data set" if certificate.warning else "differentially private data set"
+    return (
+        f"This folder is a {private} of {records:,} {kind}records, made together by {in_words(certificate.parties)}. "
+        f"**{who_rows_are(publication)}** {words.made}"
+    )
+
+
+def _files(publication: Publication, certificate: Certificate) -> list[tuple[str, str]]:
+    """Every file that people use, with a few words about each."""
+    published, warns = publication.published, certificate.warning is not None
+    counted = publication.mechanism.words.kind == "counted"
+    found = [
+        ("`records.parquet`", "the records; its metadata hold the warning, which a CSV file could not")
+        if warns
+        else ("`records.parquet`" + ("" if counted else ", `records.csv`"), "the records")
+    ]
+    if published.tables:
+        number = len(published.tables)
+        every = f"each of the {number:,} measured tables" if number > 1 else "the measured table"
+        found.append(
+            (
+                "`measured/`",
+                f"{every} as CSV and as Parquet: every cell with its `noisy_count`, which is unbiased and can be "
+                "negative, and how far that is off at most in 95 of 100 cases",
+            )
+        )
+    if published.measured or (published.rows is not None and published.rows.noise):
+        sums = " the noisy sums that are no counts," if any(own.cells is None for own in published.measured) else ""
+        found.append(
+            ("`measurements.json`", f"the columns with their values,{sums} and the noise of all that was measured")
+        )
+    else:
+        found.append(("`measurements.json`", "the columns with their values"))
+    generalizes = "; `copublish generalize` applies the same values to other data" if published.generalized else ""
+    made = "how the records were made" if published.rows is not None else "the model that the records were made from"
+    found.append(("`model.json`", f"{made}{generalizes}"))
+    guarantee = "what is not guaranteed" if warns else "the guarantee"
+    found.append(("`certificate.json`", f"{guarantee}, everything that was disclosed, and every assumption"))
+    return found
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = (headings, ["---"] * len(headings), *rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _what_epsilon_means(certificate: Certificate) -> str:

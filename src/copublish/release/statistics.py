@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 
 from copublish.errors import ReleaseError
-from copublish.mechanisms.base import Publication
-from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate, checked_confidence
-from copublish.mechanisms.reading.replicates import Draws, check_replicates, interval_by_replicates
+from copublish.release.measurements import measurements_json
+from copublish.release.publication import Publication
+from copublish.release.questions.estimate import CONFIDENCE, Estimate, checked_confidence
+from copublish.release.questions.replicates import Draws, check_replicates, interval_by_replicates, replicate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,7 @@ def making_sense_of(release: Publication) -> Iterator[None]:
     ) as exc:
         raise ReleaseError(
             f"The release '{release.certificate.release}' does not fit together ({type(exc).__name__}): its "
-            "certificate, details and tables say different things. Was it changed after it was published?"
+            "certificate, measurements and model say different things. Was it changed after it was published?"
         ) from exc
 
 
@@ -140,11 +141,11 @@ class ReadableRelease(Publication):
         Raises:
             ReleaseError: If its mechanism draws no records from what it opened.
         """
-        said = json.dumps([self.certificate.to_json(), self.details.to_json()]).encode()
+        said = json.dumps([self.certificate.to_json(), measurements_json(self.published)]).encode()
         key = hashlib.sha256(b"copublish replicates 1" + said).digest()
         for which in range(number):
             with making_sense_of(self):
-                records = self.mechanism.replicate(self, Draws(key + which.to_bytes(8, "little")))
+                records = replicate(self, Draws(key + which.to_bytes(8, "little")))
             yield cast("pd.DataFrame", records.to_pandas())
 
     def estimate(

@@ -17,7 +17,7 @@ from copublish.release.evidence.signatures import CERTIFICATE_FILE, README_FILE,
 from copublish.release.staging import where_it_is
 
 LARGEST_JSON = 256 * MIB
-"""Of a certificate, and of details."""
+"""Of a certificate, of measurements, and of a model."""
 
 LARGEST_TABLE = 4096 * MIB
 """Of a file with a table."""

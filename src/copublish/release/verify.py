@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from copublish.errors import ReleaseError, plain_text
 from copublish.kernel.certificate.certificate import Certificate
 from copublish.release.evidence.approvals import PEERS_TOLERANCE, Approval, approval_problem, number_of_people
+from copublish.release.evidence.completeness import incomplete
 from copublish.release.evidence.signatures import SIGNATURES_FILE, Signatures, release_digest
 from copublish.release.evidence.signing import Chain, common_name, fingerprint, is_issued_by
 from copublish.release.stored import StoredRelease, read_stored_release
@@ -64,15 +65,18 @@ class Verification:
         return all(finding.is_well for finding in self.findings)
 
 
-def verify_release(folder: str | Path, fingerprints: Mapping[str, str] | None = None) -> Verification:
+def verify_release(
+    folder: str | Path, fingerprints: Mapping[str, str] | None = None, *, recompute: bool = False
+) -> Verification:
     """Check a release folder: costs nothing, calls nobody.
 
-    No mechanism is loaded. So it does not check that the certificate's mechanism is known here, that its tables and
-    details are complete and can be read, and that the certificate's warning agrees with the mechanism. `load_release`
-    does.
+    Unless records are computed again no mechanism is loaded. So it is not checked that the certificate's mechanism is
+    known here, that tables and the model can be read, and that the certificate's warning agrees with the mechanism.
+    `load_release` checks these.
 
     Args:
         folder: The folder.
+        recompute: Whether records are made from the model again, by the mechanism.
         fingerprints: Of certificates, by party: the party's own, or that of the authority that issued it. They have to
             come another way than the folder.
 
@@ -85,20 +89,38 @@ def verify_release(folder: str | Path, fingerprints: Mapping[str, str] | None = 
     except ReleaseError as exc:
         return Verification((Finding("files and certificate", False, str(exc)),))
     files = Finding("files and certificate", True, "all files are those that the certificate names")
+    checked = [files, *_complete(release), *(_recomputed(folder) if recompute else ())]
     if release.signatures is None:
-        return Verification((files, Finding("signatures", False, UNSIGNED)))
+        return Verification((*checked, Finding("signatures", False, UNSIGNED)))
     signed, known = release.signatures, dict(fingerprints or {})
     try:
         chains = signed.chains()
     except ValueError as exc:
-        return Verification((files, Finding("signatures", False, f"cannot be checked: {plain_text(exc)}")))
-    findings = [files, *_whole(folder, release.file_digests, signed), *_about(release, signed, chains)]
+        return Verification((*checked, Finding("signatures", False, f"cannot be checked: {plain_text(exc)}")))
+    findings = [*checked, *_whole(folder, release.file_digests, signed), *_about(release, signed, chains)]
     findings += _of_parties(signed, chains, known)
     findings += [*_approvals(release.certificate, signed, chains), *_heads(signed)]
     for name in known.keys() - chains.keys():
         findings.append(Finding(f"fingerprint of {plain_text(name, 64)}", False, "there is no such party"))
     unknown = tuple(party for party in chains if party not in known)
     return Verification(tuple(findings), unknown, signed.all_approvals)
+
+
+def _complete(release: StoredRelease) -> Iterator[Finding]:
+    """Whether everything that was opened was published, under the laws of the certificate."""
+    missing = list(incomplete(release.certificate, release.contents))
+    yield Finding("measurements", not missing, "; ".join(missing) or "everything that was opened, with the stated laws")
+
+
+def _recomputed(folder: Path) -> Iterator[Finding]:
+    """Whether the records follow from the model."""
+    from copublish.release.recompute import compare_records
+
+    try:
+        is_well, said = compare_records(folder)
+    except ReleaseError as exc:
+        is_well, said = False, str(exc)
+    yield Finding("records", is_well, said)
 
 
 def refuse_wrong_signatures(release: StoredRelease | Release) -> None:

@@ -18,7 +18,7 @@ from copublish.types import IntArray
 LARGEST = sys.float_info.max
 
 
-class Cells(Protocol):
+class CellExpression(Protocol):
     """An expression for the cell that a column's code falls into."""
 
     def expression(self, table: Any, cell_of_code: IntArray) -> Any:

@@ -27,7 +27,7 @@ from copublish.agreement.encoding_rules import ColumnRule
 from copublish.errors import NotCountedThereError
 from copublish.rows.cell_expressions import (
     LARGEST,
-    Cells,
+    CellExpression,
     Decimals,
     Floats,
     Intervals,
@@ -72,7 +72,7 @@ class CodedColumn:
     """
 
     rule: ColumnRule
-    cells: Cells
+    cells: CellExpression
     private_counts: IntArray = field(repr=False)
     values: pa.Array = field(repr=False)
     encoded: Encoded = field(repr=False)
@@ -206,7 +206,9 @@ def _encode(rule: ColumnRule, values: pa.Array) -> Encoded:
     return encode_batch(rule, batch, null_is_elsewhere=False)
 
 
-def _coded(rule: ColumnRule, cells: Cells, values: pa.Array, encoded: Encoded, weights: IntArray) -> CodedColumn:
+def _coded(
+    rule: ColumnRule, cells: CellExpression, values: pa.Array, encoded: Encoded, weights: IntArray
+) -> CodedColumn:
     counts = np.zeros(rule.domain.size + 1, dtype=np.int64)
     np.add.at(counts, encoded.codes.astype(np.int64), weights)
     return CodedColumn(rule, cells, counts, values, encoded, weights)

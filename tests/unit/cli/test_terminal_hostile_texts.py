@@ -198,10 +198,10 @@ def test_names_of_attributes_and_labels_of_taxonomy_files_are_refused_as_well(tm
 
 
 @pytest.mark.parametrize("text", ["\x1b[2J", "\u202e", "\x9b", "\ud800"])
-def test_every_text_of_a_certificate_and_of_details_is_refused(tmp_path, text):
+def test_every_text_of_a_certificate_of_measurements_and_of_a_model_is_refused(tmp_path, text):
     release, _ = release_of(hostile("x"))
     files = release.files()
-    for name in ("certificate.json", "cut.json"):
+    for name in ("certificate.json", "measurements.json", "model.json"):
         said = json.loads(files[name])
         for place in [place for place in places(said) if place[0] != "files"][::7]:
             folder = written(tmp_path, {**files, name: json.dumps(changed(said, place, f"x{text}")).encode()})
@@ -216,6 +216,7 @@ def written(folder: Path, files: dict[str, bytes]) -> Path:
     for name in said["files"]:
         said["files"][name] = hashlib.sha256(files[name]).hexdigest()
     for name, content in {**files, "certificate.json": json.dumps(said).encode()}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     return folder
 

@@ -56,7 +56,7 @@ def device(path: Path) -> None:
 
 
 def link_out(path: Path) -> None:
-    outside = path.parent.parent / f"outside-{path.name}"
+    outside = path.parents[2] / f"outside-{path.name}"  # of a release, too, where the file is in a folder below
     outside.write_text(TREE)
     path.symlink_to(outside)
 
@@ -121,9 +121,12 @@ def test_a_hostile_agreement_release_cut_or_scores_is_refused(folder, make: Call
 
 
 @pytest.mark.parametrize("make", HOSTILE)
-@pytest.mark.parametrize("name", ["certificate.json", "cut.json", "records.parquet", "counts.csv"])
+@pytest.mark.parametrize(
+    "name", ["certificate.json", "measurements.json", "model.json", "records.parquet", "measured/{table}.csv"]
+)
 def test_a_hostile_file_in_a_release_folder_is_refused(folder, make: Callable[[Path], None], name):
-    release = small_release(50)[0].write(folder / "release")
+    made = small_release(50)[0]
+    release, name = made.write(folder / "release"), name.format(table=made.tables[0])
     (release / name).unlink()
     make(release / name)
     with pytest.raises(cp.ReleaseError, match="cannot be read"):
@@ -131,7 +134,7 @@ def test_a_hostile_file_in_a_release_folder_is_refused(folder, make: Callable[[P
 
 
 @pytest.mark.parametrize(
-    "name", ["../secret", "/etc/hostname", "..", "", "a/../../secret", "x\0", "\x1b[2J", "cut.json/"]
+    "name", ["../secret", "/etc/hostname", "..", "", "a/../../secret", "x\0", "\x1b[2J", "model.json/"]
 )
 def test_a_certificate_names_no_file_elsewhere(folder, name):
     (folder / "secret").write_text("secret")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,7 @@ import copublish as cp
 from copublish.agreement.settings import MechanismSettings, contradictions, known_settings
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.mechanisms.base import Mechanism
+from copublish.mechanisms.copula import Copula
 from copublish.mechanisms.registry import mechanism_named, mechanism_of, mechanisms, plan_of, register
 from copublish.mechanisms.specialization import Specialization
 from copublish.party.local.simulation import simulate_fragments
@@ -180,8 +182,6 @@ def test_every_name_has_settings_and_one_mechanism() -> None:
         *("marginals", "copula", "hpdp", "vhdp", "idp-ir"),
     ]
     assert len(set(mechanisms())) == len(mechanisms())
-    files = [known.details_file for known in mechanisms()]
-    assert len(set(files)) == len(files)
 
 
 def test_a_name_is_given_once() -> None:
@@ -226,7 +226,35 @@ class NoSettings(Mechanism):
 
 
 class OddSettings(NoSettings):
-    settings, version, details, details_file = {"name": "odd"}, 1, object, "odd.json"
+    settings, version, words = {"name": "odd"}, 1, Specialization.words
+
+
+class OwnSettings(MechanismSettings):
+    name: Literal["never-registered"]
+
+
+class NoWords(NoSettings):
+    settings, version = OwnSettings, 1
+
+
+class OddWords(NoWords):
+    words = {"title": "Records", "kind": "synthetic", "made": "A.", "kept": "B.", "lost": "C."}
+
+
+class EmptyWords(NoWords):
+    words = replace(Specialization.words, lost=" ", title="")
+
+
+class NoVersion(NoSettings):
+    settings, words = OwnSettings, Specialization.words
+
+
+class OddVersion(NoVersion):
+    version = "1"
+
+
+class OddModel(NoWords):
+    words, model = Specialization.words, dict
 
 
 INCOMPLETE: dict[str, tuple[Any, str]] = {
@@ -235,8 +263,14 @@ INCOMPLETE: dict[str, tuple[Any, str]] = {
         r"it is a class, and an object is registered: register\(Specialization\(\)\)",
     ),
     "another object": (object(), "object cannot be registered: it does not derive from .*Mechanism"),
-    "no attributes": (NoSettings(), "its class lacks 'settings', 'version', 'details', 'details_file'"),
+    "no attributes": (NoSettings(), "its class lacks 'settings', 'version', 'words'"),
     "settings of another kind": (OddSettings(), "'settings' has to be a class that derives from MechanismSettings"),
+    "no words": (NoWords(), "NoWords cannot be registered: its class lacks 'words'. Change the class and register it"),
+    "words of another kind": (OddWords(), "'words' has to be an object of copublish.mechanisms.published.Words"),
+    "words that say nothing": (EmptyWords(), "'words' has to say something in 'title', 'lost'"),
+    "no version": (NoVersion(), "its class lacks 'version'"),
+    "a version of another kind": (OddVersion(), "'version' has to be a whole number"),
+    "a model of another kind": (OddModel(), "'model' has to be a class that derives from .*published.Model"),
 }
 
 
@@ -249,13 +283,12 @@ def test_an_incomplete_mechanism_is_refused_with_what_it_lacks(case: str) -> Non
     assert dict(known_settings()) == before
 
 
-@pytest.mark.parametrize("taken", ["certificate.json", "croissant.json", "prov.json"])
-def test_details_do_not_take_the_place_of_a_file_that_every_release_has(taken: str) -> None:
-    class Greedy(Specialization):
-        details_file = taken
-
-    with pytest.raises(ValueError, match=f"'{taken}', which every release has"):
-        register(Greedy())
+@pytest.mark.parametrize("member", ["plan", "publish"])
+def test_a_mechanism_without_a_method_cannot_even_be_made(member: str) -> None:
+    methods = {name: lambda self, *_: None for name in ("plan", "publish") if name != member}
+    lacking = type("Lacking", (Mechanism,), {"settings": OwnSettings, "version": 1, "words": Copula.words, **methods})
+    with pytest.raises(TypeError, match=f"Lacking with abstract method '?{member}"):
+        lacking()
 
 
 class SoundSettings(MechanismSettings):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import pytest
 
 import copublish as cp
 from copublish.mechanisms.registry import SHIPPED, plan_of
-from copublish.mechanisms.vhdp.report import snippets as vhdp_snippets
+from copublish.release.render.snippets import snippets
+from copublish.release.render.terminal import contents_shown
 from copublish.release.report.page import report_page
 from copublish.tools.evaluation.scorecard import evaluate
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
@@ -55,10 +57,11 @@ def check_stored(release: cp.Release, folder: Path, columns: list[str]) -> cp.Re
     release.write(folder)
     assert cp.verify_release(folder).findings[0].is_well
     stored = cp.load_release(folder)
-    assert stored.to_pandas().columns.tolist() == columns == list(stored.details.public_columns.domains)
-    assert stored.details.to_json().get("has_class", True) == (stored.details.public_columns.class_name is not None)
+    assert stored.to_pandas().columns.tolist() == columns == list(stored.published.columns.domains)
+    described = json.loads(stored.files()["measurements.json"])
+    assert described.get("has_class", True) == (stored.published.columns.class_name is not None)
     assert not re.search(r"\bNone\b(?!:)", report_page(stored))  # "None: no finite epsilon holds" is a sentence
-    assert list(stored.mechanism.show(stored, 5)) and "None" not in stored.files()["README.md"].decode()
+    assert list(contents_shown(stored, 5)) and "None" not in stored.files()["README.md"].decode()
     return stored
 
 
@@ -127,7 +130,7 @@ def test_ten_owners_hold_one_attribute_of_adult_each_and_the_last_one_only_the_c
     release = simulate_with(agreement, divided(agreement, table), seeded(agreement.party_names, 3))
     if name != "specialization":
         check_stored(release, tmp_path / "release", list(agreement.columns))
-    assert release.details.public_columns.class_name == "income"
+    assert release.published.columns.class_name == "income"
 
 
 @pytest.mark.parametrize("name", [name for name in OF_COLUMNS if name in OPTIONAL])
@@ -153,7 +156,7 @@ def test_lines_of_python_for_a_release_of_numbers_tell_the_mean_that_the_release
     monkeypatch.chdir(tmp_path / "release")
     told = io.StringIO()
     with contextlib.redirect_stdout(told):
-        exec(vhdp_snippets(release).python, {})  # what people copy from the report
+        exec(snippets(release).python, {})  # what people copy from the report
     mean = float(told.getvalue().split()[1])
     assert mean == pytest.approx(release.mean("fixed acidity").value, rel=1e-6)
 

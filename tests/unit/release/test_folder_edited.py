@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import copublish as cp
 from copublish.cli import main
-from copublish.mechanisms.shared.generalization import Generalization
+from copublish.release.measurements import StoredMeasurements
 from copublish.release.metadata import METADATA_FILES
 from support.any_release import any_release
 from support.profiles import examples
@@ -192,7 +192,7 @@ def test_an_epsilon_that_is_none_is_refused(tmp_path, said):
 
 @pytest.mark.parametrize("case", CASES)
 def test_tables_of_another_release_are_refused_or_shown(case, tmp_path):
-    """A release whose tables do not go with its details: digests that were made anew cannot tell."""
+    """A release whose tables do not go with its measurements: digests that were made anew cannot tell."""
     files = files_of(case)
     other = small_release(80)[0].files()
     swapped = {name: other.get("records.parquet", content) if name.endswith(".parquet") else content
@@ -254,22 +254,24 @@ def test_scores_as_they_are_written_make_a_report():
 
 @given(data=st.data())
 @examples(25)
-def test_an_edited_cut_is_refused_or_generalizes(data, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("cut")
+def test_edited_measurements_are_refused_or_generalize(data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("measurements")
     (folder / "x.csv").write_text("job,region,age,income,default\ncook,north,30,5,no\n")
-    content = data.draw(edited(json.loads(scored()[0].files()["cut.json"])))
-    (folder / "cut.json").write_text(json.dumps(content))
-    ends_well(*command("generalize", folder / "cut.json", "--data", folder / "x.csv", "--out", folder / "o.csv"), 4, 7)
+    content = data.draw(edited(json.loads(scored()[0].files()["measurements.json"])))
+    described = folder / "measurements.json"
+    described.write_text(json.dumps(content))
+    ends_well(*command("generalize", described, "--data", folder / "x.csv", "--out", folder / "o.csv"), 4, 7)
 
 
 def test_published_values_that_leave_some_out_or_take_all_memory_are_refused():
-    content = json.loads(scored()[0].files()["cut.json"])
-    Generalization.from_json(content).public_columns  # noqa: B018
-    for codes in ([0, 10**12], [0, 1], [1, 0], [-5, 10]):
-        edited_cut = copy.deepcopy(content)
-        edited_cut["attributes"]["age"]["values"] = [{**content["attributes"]["age"]["values"][0], "codes": codes}]
+    content = json.loads(scored()[0].files()["measurements.json"])
+    assert StoredMeasurements.from_json(content).generalized
+    for run in ([0, 10**12], [0, 1], [1, 0], [-5, 10]):
+        edited_runs = copy.deepcopy(content)
+        (axis,) = [axis for own in edited_runs["measured"] for axis in own["axes"] if axis["column"] == "age"]
+        axis["runs"] = [run]
         with pytest.raises(ValueError, match="do not stand for all"):
-            Generalization.from_json(edited_cut).public_columns  # noqa: B018
+            _ = StoredMeasurements.from_json(edited_runs).generalized
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{}", "[]", '"x"', "1", "null", '{"a": ' * 50_000, ""])

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import copublish as cp
-from copublish.release import folder as folder_module
+from copublish.release import measurements
 from copublish.release.evidence.signatures import Signatures
 from copublish.release.verify import refuse_wrong_signatures, verify_release
 from support.any_release import any_release
@@ -117,7 +117,7 @@ def certificate_that_names(folder: Path, name: str, content: bytes) -> None:
     (folder / "certificate.json").write_text(json.dumps(certificate, indent=2, ensure_ascii=False) + "\n")
 
 
-@pytest.mark.parametrize("name", ["records.csv", "tables/more.csv", "more.csv"])
+@pytest.mark.parametrize("name", ["records.csv", "measured/more.csv", "more.csv"])
 def test_a_file_whose_digest_was_put_into_the_certificate_as_well_is_found(copy, name) -> None:
     certificate_that_names(copy, name, b"job,region\n")
     cp.load_release(copy)  # the certificate fits
@@ -231,11 +231,11 @@ def test_another_certificate_is_another_digest_though_the_first_one_was_asked_fo
 
 def test_every_file_is_written_once_in_a_run(signers, monkeypatch) -> None:
     written = []
-    write = folder_module._parquet
-    monkeypatch.setattr(folder_module, "_parquet", lambda parts: written.append("parquet") or write(parts))
+    write = measurements.parquet_file
+    monkeypatch.setattr(measurements, "parquet_file", lambda parts: written.append("parquet") or write(parts))
     releases = signers.publish()
-    tables = [kind for kinds in releases["bank"].mechanism.tables.values() for kind in kinds if kind == "parquet"]
-    assert len(written) == len(releases) * len(tables)
+    tables = ["records", *releases["bank"].tables]
+    assert len(written) == len(releases) * len(tables) > 2 * len(releases)
     for release in releases.values():
         assert release.files().keys() == {*release.file_digests, "signatures.json"}
         release.files().clear()  # what is handed out is a copy

@@ -1,4 +1,4 @@
-"""Certificates and details are what their JSON says, for releases of every mechanism; folders give them back."""
+"""Certificates, measurements and models are what their JSON says, for every mechanism; folders give them back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from copublish import Certificate, FragmentError, Release, load_release
 from copublish.mechanisms.registry import mechanisms
+from copublish.release.measurements import describe
 from copublish.types import TypedJson
 from support.any_release import any_release, cases_of
 from support.profiles import examples
@@ -44,11 +45,12 @@ def assert_same_again(stated: TypedJson) -> None:
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @given(data=st.data())
 @FEW
-def test_details_and_certificates_are_read_back_as_they_were(mechanism: str, data: st.DataObject) -> None:
+def test_measurements_models_and_certificates_are_read_back_as_they_were(mechanism: str, data: st.DataObject) -> None:
     release = data.draw(releases(mechanism))
     assert release.mechanism.name == release.certificate.mechanism == mechanism
-    assert type(release.details) is release.mechanism.details
-    assert_same_again(release.details)
+    assert type(release.published.model) is release.mechanism.model
+    assert_same_again(release.published.model)
+    assert_same_again(describe(release.published))
     assert_same_again(release.certificate)
     assert_same_again(replace(release.certificate, files={"records.parquet": "ab" * 32}))
 
@@ -65,9 +67,13 @@ def test_a_folder_gives_the_release_back(
 
 def assert_same_release(one: Release, other: Release) -> None:
     assert one.certificate == other.certificate
-    assert one.details == other.details
-    assert one.mechanism is other.mechanism
-    for name in one.mechanism.tables:
+    assert one.published.columns == other.published.columns
+    assert one.published.model == other.published.model
+    assert describe(one.published) == describe(other.published)
+    for mine, theirs in zip(one.published.measured, other.published.measured, strict=True):
+        assert mine.values.tolist() == theirs.values.tolist(), mine.place
+    assert one.mechanism is other.mechanism and one.tables == other.tables
+    for name in ("records", *one.tables):
         assert one.table(name).equals(other.table(name)), name
     assert one.digest() == other.digest()
     assert one.files() == other.files()

@@ -40,7 +40,17 @@ Where = tuple[Step, ...]
 OPTIONAL = {
     # of certificates: what is not so everywhere is not said where it is not
     "warning",
-    *(f"disclosures/*/{key}" for key in ("delta_bound", "rho", "candidates", "values_opened")),
+    *(f"disclosures/*/{key}" for key in ("delta_bound", "rho", "candidates", "values_opened", "values_of_padding")),
+    *(f"engine/{key}" for key in ("noise_shares", "protocol", "compute_nodes", "guests")),
+    # of measurements
+    *("measurements_format", "measured/*/steered", "measured/*/axes/*/power"),
+    # of models
+    *("key", "notes", "score", "score/class_weights", "score/class_shares"),
+    *("division", "division/label", "division/tables", "division/group_weights", "division/columns/*/gain_ratio"),
+}
+"""Keys that may be missing."""
+
+REPEATED = {
     *(f"disclosures/*/place/{key}" for key in ("column", "number", "common")),
     *(
         f"disclosures/*/noise/{key}"
@@ -49,20 +59,12 @@ OPTIONAL = {
             *("times_less_where_weighted", "note"),
         )
     ),
-    *(f"engine/{key}" for key in ("noise_shares", "protocol", "compute_nodes", "guests")),
-    # of details
-    *(f"{name}_format" for name in ("cut", "marginals", "copula", "hpdp", "vhdp", "idp_ir")),
-    *("score", "score/class_weights", "score/class_shares"),
-    *(f"attributes/*/values/*/{key}" for key in ("members", "lower", "upper")),
-    *("allocation/label", "allocation/tables", "allocation/columns/*/gain_ratio"),
-    *("allocation/columns/*/noisy_counts_by_label", "columns/*/missing_share", "empties_ends", "label_information"),
 }
-"""Keys that may be missing."""
+"""Keys of disclosures that may be missing where no measurement has the same place and law."""
 
 NAMED = {
     *("views", "software", "files", "contributions/columns"),
-    *("attributes", "columns", "noise_scaled_with", "allocation/columns", "label_information/columns"),
-    *("columns/*/shares", "columns/*/noise"),
+    *("columns", "noise_of_rows", "noise_scaled_with", "counts", "spreads", "division/columns"),
 }
 """Mappings by name, of which nobody can tell whether a name is missing."""
 
@@ -86,6 +88,7 @@ def written(case: str, name: str, content: bytes, folder: Path) -> Path:
         certificate["files"][name] = hashlib.sha256(content).hexdigest()
         files["certificate.json"] = json.dumps(certificate).encode()
     for other, bytes_ in files.items():
+        (folder / other).parent.mkdir(exist_ok=True)
         (folder / other).write_bytes(bytes_)
     return folder
 
@@ -114,10 +117,11 @@ def is_one_of(path: Where, patterns: set[str]) -> bool:
 
 def may_be_missing(path: Where) -> bool:
     return (
-        is_one_of(path, OPTIONAL)
+        is_one_of(path, OPTIONAL | REPEATED)
         or is_one_of(path[:-1], NAMED)
         or "taxonomy" in path[:-1]
         or (path[-1] == "missing_spellings" and len(path) > 1)  # of a column that has its own
+        or path[-1] == "runs"  # a test below tells where
     )
 
 
@@ -150,13 +154,46 @@ def test_keys_that_may_be_missing_are_missed_by_nobody_or_refused(
     for name in json_files(case):
         whole = json.loads(files_of(case)[name])
         for path in steps_in(whole):
-            if not is_one_of(path, OPTIONAL) or (len(path) > 1 and path[1] in range(1, 50)):
+            if not is_one_of(path, OPTIONAL | REPEATED) or (len(path) > 1 and path[1] in range(1, 50)):
                 continue  # of a list the first one
             if path == ("warning",) and name == "certificate.json":
                 continue  # its mechanism says that there has to be one
             content = copy.deepcopy(whole)
             del at(content, path[:-1])[path[-1]]
-            load_release(written(case, name, json.dumps(content).encode(), tmp_path_factory.mktemp("optional")))
+            folder = written(case, name, json.dumps(content).encode(), tmp_path_factory.mktemp("optional"))
+            if is_one_of(path, REPEATED) and whole["disclosures"][0]["kind"] in ("measure", "perturb"):
+                with pytest.raises(ReleaseError, match=r"a law of noise in measurements|at one place"):
+                    load_release(folder)
+            else:
+                load_release(folder)
+
+
+def test_runs_of_values_may_be_missing_only_where_each_value_has_its_own(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    whole, refused = json.loads(files_of(CASES[0])["measurements.json"]), []
+    for path in steps_in(whole):
+        if path[-1] != "runs":
+            continue
+        content = copy.deepcopy(whole)
+        del at(content, path[:-1])["runs"]
+        folder = written(CASES[0], "measurements.json", json.dumps(content).encode(), tmp_path_factory.mktemp("runs"))
+        refused.append(any(stop - start > 1 for start, stop in at(whole, path)))
+        if refused[-1]:
+            with pytest.raises(ReleaseError):
+                load_release(folder)
+        else:
+            load_release(folder)
+    assert any(refused) and not all(refused)
+
+
+@pytest.mark.parametrize("case", [CASES[0], CASES[-1]])
+def test_whether_records_stand_for_people_is_said_as_the_mechanism_says_it(case: str, tmp_path: Path) -> None:
+    content = json.loads(files_of(case)["measurements.json"])
+    if content.pop("rows_are_people", None) is None:
+        content["rows_are_people"] = True
+    with pytest.raises(ReleaseError, match="whether records stand for people"):
+        load_release(written(case, "measurements.json", json.dumps(content).encode(), tmp_path))
 
 
 def others_than(value: Any) -> list[Any]:
@@ -203,9 +240,10 @@ def test_a_value_that_is_nested_deeply_is_refused(
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("number", [0, 2, 99, -1, "1", None, [1]])
 def test_an_unknown_format_is_refused(case: str, number: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
-    for name in json_files(case):
+    formats = {"certificate.json": "certificate_format", "measurements.json": "measurements_format"}
+    for name, key in formats.items():  # a model has none of its own
         content = json.loads(files_of(case)[name])
-        (key,) = (key for key in content if key.endswith("_format"))
+        assert key in content
         content[key] = number
         with pytest.raises(ReleaseError) as caught:
             load_release(written(case, name, json.dumps(content).encode(), tmp_path_factory.mktemp("format")))

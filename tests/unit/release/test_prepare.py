@@ -36,6 +36,7 @@ def test_software_that_computes_otherwise_is_found_out_before_anything_is_spent(
 def edited(case: str, tmp_path: Path, **changes: object) -> Path:
     """The folder of a case whose certificate says something else; none takes a key away."""
     for name, content in files_of(case).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     certificate = json.loads(files_of(case)["certificate.json"])
     for key, value in changes.items():

@@ -29,7 +29,7 @@ from support import fragment_frames, random_table, small_mapping
 from support.profiles import examples
 from support.signed import NAMES, Signers
 
-SIGNED_FILES = 11
+SIGNED_FILES = 12
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,10 @@ def signed(tmp_path_factory) -> tuple[Signers, Path]:
     releases = signers.publish()
     assert releases["bank"].files() == releases["loans"].files()
     return signers, releases["bank"].write(signers.folder / "release")
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 def problems(folder: Path, **fingerprints: str) -> dict[str, str]:
@@ -54,7 +58,7 @@ def test_a_signed_release_holds_and_says_whose_keys_it_cannot_know(signed) -> No
     signers, folder = signed
     found = verify_release(folder)
     assert found.is_well and found.unknown_keys == NAMES
-    assert len(list(folder.iterdir())) == SIGNED_FILES
+    assert len(names_in(folder)) == SIGNED_FILES
     known = {name: signers.identities[name].fingerprint for name in NAMES}
     found = verify_release(folder, known)
     assert found.is_well and found.unknown_keys == ()
@@ -96,7 +100,7 @@ def test_every_byte_of_every_file_is_covered(signed) -> None:
     """
     _, folder = signed
     files = cp.load_release(folder).signatures.statement.files
-    assert {*files, "signatures.json"} == {path.name for path in folder.iterdir()}
+    assert {*files, "signatures.json"} == set(names_in(folder))
     for name in files:
         content = (folder / name).read_bytes()
         signed_digest = {name: files[name]}
@@ -121,7 +125,7 @@ def test_every_byte_of_the_signatures_is_covered(signed) -> None:
 @examples(100, unchecked=[HealthCheck.function_scoped_fixture])
 def test_a_folder_with_any_byte_changed_does_not_hold(signed, tmp_path_factory, data: st.DataObject) -> None:
     _, folder = signed
-    name = data.draw(st.sampled_from(sorted(path.name for path in folder.iterdir())))
+    name = data.draw(st.sampled_from(names_in(folder)))
     content = bytearray((folder / name).read_bytes())
     place = data.draw(st.integers(0, len(content) - 1))
     content[place] ^= data.draw(st.integers(1, 255))
@@ -163,7 +167,7 @@ def marginals(tmp_path_factory) -> Path:
 
 def test_tables_in_a_folder_below_are_part_of_what_was_signed(marginals) -> None:
     signed_files = cp.load_release(marginals).signatures.statement.files
-    below = {str(path.relative_to(marginals)) for path in (marginals / "tables").iterdir()}
+    below = {str(path.relative_to(marginals)) for path in (marginals / "measured").iterdir()}
     assert below and below < signed_files.keys()
     assert problems(marginals) == {}
 
@@ -176,13 +180,13 @@ def _behind_a_link(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "change, words",
     [
-        (lambda f: next((f / "tables").iterdir()).unlink(), "is missing"),
-        (lambda f: (f / "tables" / "more.csv").write_text("a\n1\n"), "'tables/more.csv' was not signed"),
-        (lambda f: (f / "tables" / "tables").mkdir(), "'tables/tables' was not signed"),
+        (lambda f: next((f / "measured").iterdir()).unlink(), "is missing"),
+        (lambda f: (f / "measured" / "more.csv").write_text("a\n1\n"), "'measured/more.csv' was not signed"),
+        (lambda f: (f / "measured" / "measured").mkdir(), "'measured/measured' was not signed"),
         (lambda f: (f / "empty").mkdir(), "'empty' was not signed"),
         (lambda f: (f / "link").symlink_to("README.md"), "'link' is a symbolic link"),
         (lambda f: _behind_a_link(f, "README.md"), "'README.md' is a symbolic link"),
-        (lambda f: os.mkfifo(f / "tables" / "pipe"), "'tables/pipe' was not signed"),
+        (lambda f: os.mkfifo(f / "measured" / "pipe"), "'measured/pipe' was not signed"),
     ],
     ids=["missing", "file", "folder in a folder", "folder", "link", "file behind a link", "pipe"],
 )
@@ -237,9 +241,10 @@ def test_a_release_without_signatures_says_what_can_be_told_and_what_not(tmp_pat
     found = verify_release(folder)
     assert [(one.what, one.is_well) for one in found.findings] == [
         ("files and certificate", True),
+        ("measurements", True),
         ("signatures", False),
     ]
-    assert "Simulated releases" in found.findings[1].said
+    assert "Simulated releases" in found.findings[2].said
 
 
 def test_a_release_that_is_read_and_written_again_keeps_its_signatures(signed, tmp_path) -> None:

@@ -20,8 +20,8 @@ def test_a_signed_release_without_a_class_holds_and_one_that_claims_a_class_does
     known = {name: signers.identities[name].fingerprint for name in signers.names}
     found = cp.verify_release(folder, known)
     assert found.is_well and found.unknown_keys == ()
-    assert cp.load_release(folder).details.public_columns.class_name is None
-    details = json.loads((folder / "marginals.json").read_text())
-    assert details.pop("has_class") is False
-    (folder / "marginals.json").write_text(json.dumps(details, indent=2))
+    assert cp.load_release(folder).published.columns.class_name is None
+    described = json.loads((folder / "measurements.json").read_text())
+    assert described.pop("has_class") is False
+    (folder / "measurements.json").write_text(json.dumps(described, indent=2))
     assert not cp.verify_release(folder, known).is_well

@@ -156,6 +156,8 @@ class Measure:
         shares: The owners that add the noise in shares; none if nobody knows any of it.
         largest_weight: What some entries were multiplied with at most, as the label says: they have so many times less
             noise, and one person adds at most so many times `points_per_person` to an entry or takes it from it.
+        padding: How many of the entries hold noise only, because they stand for nothing, and are not published. It
+            changes neither noise nor price.
 
     Privacy:
         Guarantee: budget-DP with exact noise: the ratio of the laws is at most p^-(L1 change). With shares it holds
@@ -173,6 +175,7 @@ class Measure:
     points_per_person: int = 1
     shares: NoiseShares | None = None
     largest_weight: int = 1
+    padding: int = 0
     place: Place = UNPLACED
     kind: Literal["measure"] = "measure"
 
@@ -223,7 +226,7 @@ class GaussianMeasure:
         calibrated_to: The relation that `budget` is stated for.
         squared_l2_sensitivity: For each relation, the square of the largest L2 change one person can make.
         entries: Number of entries.
-        points_per_person, largest_weight: As for `Measure`.
+        points_per_person, largest_weight, padding: As for `Measure`.
 
     Privacy:
         Guarantee: with exact noise of parameter v, rho-zCDP with rho = squared_l2_sensitivity / (2 v)
@@ -243,6 +246,7 @@ class GaussianMeasure:
     entries: int
     points_per_person: int = 1
     largest_weight: int = 1
+    padding: int = 0
     place: Place = UNPLACED
     kind: Literal["measure"] = "measure"
 

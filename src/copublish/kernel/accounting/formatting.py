@@ -41,9 +41,9 @@ def state_disclosure(disclosure: Disclosure) -> DisclosureStatement:
     rho = None
     if isinstance(disclosure, GaussianMeasure | ConcentratedSelect | ConcentratedRounds):
         rho = {relation: _rounded(disclosure.rho(relation), 6, decimal.ROUND_CEILING) for relation in NEIGHBORS}
-    opened = 1 if isinstance(disclosure, Select) else None
+    opened, padding = (1 if isinstance(disclosure, Select) else None), None
     if isinstance(disclosure, Measure | GaussianMeasure):
-        opened = disclosure.entries
+        opened, padding = disclosure.entries, disclosure.padding or None
     return DisclosureStatement(
         kind=disclosure.kind,
         what=disclosure.label,
@@ -55,6 +55,7 @@ def state_disclosure(disclosure: Disclosure) -> DisclosureStatement:
         rho=rho,
         candidates=disclosure.candidates if isinstance(disclosure, Select) else None,
         values_opened=opened,
+        values_of_padding=padding,
     )
 
 

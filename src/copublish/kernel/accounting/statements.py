@@ -97,6 +97,7 @@ class DisclosureStatement(TypedJson):
         rho: For Gaussian noise its price as zero-concentrated differential privacy.
         candidates: Of a selection, among how many it chose.
         values_opened: How many numbers became known.
+        values_of_padding: How many of them are noise in places that hold nothing, which are not published.
     """
 
     kind: Kind
@@ -109,6 +110,7 @@ class DisclosureStatement(TypedJson):
     rho: Annotated[dict[Neighbors, float], AfterValidator(_both)] | None = None
     candidates: int | None = None
     values_opened: int | None = None
+    values_of_padding: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,8 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from copublish.agreement.settings import Partition
-from copublish.kernel.accounting.statements import DisclosureStatement, EpsilonStatement
+from copublish.kernel.accounting.disclosures import Place
+from copublish.kernel.accounting.statements import DisclosureStatement, EpsilonStatement, Noise
 from copublish.types import TypedJson
 
 
@@ -305,6 +306,18 @@ class Certificate(TypedJson):
     def at(self, step: str) -> list[DisclosureStatement]:
         """The disclosures of one step of the mechanism."""
         return [disclosure for disclosure in self.disclosures if disclosure.place.step == step]
+
+    def noise_at(self, place: Place) -> Noise:
+        """The noise of the disclosure at a place.
+
+        Raises:
+            ValueError: If there is no disclosure at this place, or more than one.
+        """
+        noises = [disclosure.noise for disclosure in self.disclosures if disclosure.place == place]
+        if len(noises) != 1:
+            words = ", ".join(f"{key} '{value}'" for key, value in place.to_json().items())
+            raise ValueError(f"the certificate has {len(noises)} disclosures at one place ({words}), and needs one")
+        return noises[0]
 
     @property
     def parties(self) -> tuple[str, ...]:

@@ -81,28 +81,17 @@ LEAST_SLOPE = 1.0
 """Of a score of up to 64: less tells nothing, and a column with one value alone has none."""
 
 
-@dataclass(frozen=True)
-class CopulaModel:
-    """What the synthetic records are drawn from.
-
-    Attributes:
-        correlations: Of the normal variables behind the columns, shape (n_columns, n_columns).
-        slopes: How fast each column's score grows with the normal variable behind it.
-        loadings: Each column's variable as a whole-numbered sum of independent ones, shape (n_columns, n_columns).
-    """
-
-    correlations: FloatArray
-    slopes: tuple[float, ...]
-    loadings: IntArray
-
-
-def fit_copula(counts: Sequence[IntArray], scores: Sequence[IntArray], noisy_products: IntArray) -> CopulaModel:
+def fit_copula(counts: Sequence[IntArray], scores: Sequence[IntArray], noisy_products: IntArray) -> IntArray:
     """The copula under which synthetic records are expected to have the released sums of products.
 
     Args:
         counts: Released counts of every column's cells, not negative.
         scores: The scores of the same cells.
         noisy_products: Released sums of products for all pairs of columns.
+
+    Returns:
+        Loadings: each column's normal variable as a sum of independent ones, in whole numbers of 1/LOADING_SCALE, shape
+        (n_columns, n_columns).
     """
     total = int(counts[0].sum())
     hermite = [hermite_coefficients(*column) for column in zip(counts, scores, strict=True)]
@@ -110,10 +99,10 @@ def fit_copula(counts: Sequence[IntArray], scores: Sequence[IntArray], noisy_pro
     for (i, j), noisy in zip(pairs_of(len(counts)), noisy_products.tolist(), strict=True):
         if total > 0:
             wanted[i, j] = wanted[j, i] = correlation_for(hermite[i], hermite[j], noisy / total)
-    slopes = tuple(coefficients[1] for coefficients in hermite)
-    loadings = _loadings(wanted, slopes)
-    correlations = np.array([[math.fsum(x * y) for y in loadings] for x in loadings])
-    return CopulaModel(correlations, slopes, np.rint(loadings * LOADING_SCALE).astype(np.int64))
+    # A score grows with the normal variable behind it as fast as the first coefficient says.
+    loadings = _loadings(wanted, [coefficients[1] for coefficients in hermite])
+    found: IntArray = np.rint(loadings * LOADING_SCALE).astype(np.int64)
+    return found
 
 
 def hermite_coefficients(counts: IntArray, scores: IntArray) -> list[float]:
@@ -186,8 +175,7 @@ class CopulaResult:
         counts: Non-negative integers with one total.
         scores: Score of every cell, within limits that go with the columns' weights.
         noisy_products: Unbiased sums of products of scores for every pair of columns.
-        products_within: How far a noisy sum is off at most, in 95 of 100 cases.
-        model: What the records are drawn from.
+        loadings: Those of the copula that the records are drawn from.
         allocation: How the columns' budget was divided.
         gains: What was opened to divide it.
     """
@@ -197,8 +185,7 @@ class CopulaResult:
     counts: Mapping[str, IntArray]
     scores: Mapping[str, IntArray]
     noisy_products: IntArray
-    products_within: int
-    model: CopulaModel
+    loadings: IntArray
     allocation: Allocation
     gains: Gains | None = None
 

@@ -66,8 +66,7 @@ def run_copula(plan: CopulaPlan, table: JointTable, computer: Computer, gate: Ga
         counts=counts,
         scores=scores,
         noisy_products=noisy_products,
-        products_within=products.within(0.95),
-        model=fit_copula(list(counts.values()), list(scores.values()), noisy_products),
+        loadings=fit_copula(list(counts.values()), list(scores.values()), noisy_products),
         allocation=plan.allocation,
         gains=gains,
     )

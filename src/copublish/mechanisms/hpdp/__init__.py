@@ -3,58 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
-from rich.console import RenderableType
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
-from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
-from copublish.mechanisms.hpdp import publish, report
+from copublish.mechanisms.base import Mechanism
+from copublish.mechanisms.hpdp import publish
 from copublish.mechanisms.hpdp.model import HpdpResult
 from copublish.mechanisms.hpdp.plan import HpdpPlan
-from copublish.mechanisms.hpdp.publish import HpdpDetails, replicate
-from copublish.mechanisms.hpdp.reading import HpdpReading
+from copublish.mechanisms.hpdp.released_model import HpdpModel
 from copublish.mechanisms.hpdp.settings import HpdpSettings
-from copublish.mechanisms.reading.estimate import Reading
-from copublish.mechanisms.reading.replicates import Draws
+from copublish.mechanisms.published import Contents, Model, NoiseAt, Published, Words
 
 
-class Hpdp(Mechanism[HpdpPlan, HpdpResult, HpdpDetails]):
+class Hpdp(Mechanism[HpdpPlan, HpdpResult]):
     """Draws synthetic records from a model that fits noisy sums of products over all owners' records."""
 
-    version: ClassVar[int] = 1
     settings: ClassVar[type[MechanismSettings]] = HpdpSettings
-    details: ClassVar[type[Details]] = HpdpDetails
-    details_file: ClassVar[str] = "hpdp.json"
-    kind_of_records: ClassVar[str] = "synthetic"
-    predicts_any_column: ClassVar[bool] = False  # records are drawn for each class
+    version: ClassVar[int] = 1
+    words: ClassVar[Words] = Words(
+        title="Synthetic records",
+        kind="synthetic",
+        made="Records were drawn at random from a model that fits noisy sums over all owners' records.",
+        kept="Up to noise, means, shares of values, and how every two columns go together are like the real ones. "
+        "Numbers are spread evenly over the cells of their grids.",
+        lost="Dependences that noise could have made are left out, and weak ones are made weaker. What three or more "
+        "columns have in common beyond their pairs is not kept.",
+    )
+    model: ClassVar[type[Model]] = HpdpModel
 
     def plan(self, agreement: Agreement) -> HpdpPlan:
         """The plan of an agreement."""
         return HpdpPlan.of(agreement)
 
-    def publish(self, result: HpdpResult) -> Contents:
-        """The synthetic records, and what they were drawn from."""
-        return publish.contents_of(result)
+    def publish(self, result: HpdpResult, noise_at: NoiseAt) -> Contents:
+        """Everything that was opened, and the fitted moments."""
+        return publish.contents_of(result, noise_at)
 
-    def about(self, publication: Publication) -> About:
-        """What the README of a release folder says."""
-        return report.about(publication)
+    def fit(self, published: Published, public_total: int | None) -> HpdpModel:
+        """The moments that measurements give."""
+        return publish.fit(published, public_total)
 
-    def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
-        """What a terminal shows of a release: all columns, and so many correlations."""
-        return report.show(publication, rows)
-
-    def reading(self, publication: Publication) -> Reading:
-        """Questions to a release, answered with errors."""
-        return HpdpReading(publication, report.details_of(publication))
-
-    def replicate(self, publication: Publication, draws: Draws) -> pa.Table:
-        """Records as the same noise would make them once more."""
-        return replicate(publication, report.details_of(publication), draws)
-
-    def report_facts(self, publication: Publication) -> dict[str, Any]:
-        """What the report says."""
-        return report.facts(publication)
+    def sample(self, published: Published, key: bytes) -> Iterator[pa.Table]:
+        """Yield the records that are drawn from the moments."""
+        yield publish.sample(published, key)

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from copublish.agreement.domain import Domain
-from copublish.agreement.model import Agreement
 from copublish.mechanisms.hpdp.cells import Spread, fit_spreads
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
 from copublish.mechanisms.shared.normal import symmetric_eigen
@@ -36,8 +34,6 @@ class MomentModel:
         total: Number of records, public or estimated.
         class_counts: Records of every class, adding up to the total.
         means: Expected value of every coordinate, shape (size,).
-        variances: Of every coordinate, the class's part included, shape (size,).
-        covariances: Between coordinates, as the model has them, shape (size, size).
         class_effects: How far a class moves every coordinate, shape (n_classes, size).
         loadings: How far each factor moves every coordinate, shape (n_factors, size).
         within_class: Variance of every coordinate that classes leave, shape (size,).
@@ -49,8 +45,6 @@ class MomentModel:
     total: int
     class_counts: IntArray
     means: FloatArray
-    variances: FloatArray
-    covariances: FloatArray
     class_effects: FloatArray
     loadings: FloatArray
     within_class: FloatArray
@@ -97,8 +91,6 @@ def fit_moments(
         total=total,
         class_counts=counts,
         means=means,
-        variances=variances,
-        covariances=kept,
         class_effects=effects,
         loadings=loadings,
         within_class=within,
@@ -218,25 +210,20 @@ class HpdpResult:
     """What the mechanism releases: all of it is public from here on.
 
     Attributes:
-        agreement: What it was agreed on.
         coordinates: Where columns lie.
         noisy_sums: Weighted and unbiased, in units of 1/UNIT^2.
+        total_is_public: Whether the number of records is, so that it is none of the sums.
         deviation: Standard deviation of their noise, in people; where the weight is 1.
         model: What the records are drawn from.
         n_records: How many.
     """
 
-    agreement: Agreement
     coordinates: Coordinates
     noisy_sums: IntArray
+    total_is_public: bool
     deviation: float
     model: MomentModel
     n_records: int
-
-    @property
-    def columns(self) -> Mapping[str, Domain]:
-        """Public domain of every column in agreed order; the class, if there is one, is the last."""
-        return self.coordinates.columns
 
     @property
     def key(self) -> bytes:

@@ -90,9 +90,9 @@ def run_hpdp(plan: HpdpPlan, table: JointTable, computer: Computer, gate: Gate, 
     progress("moments", 2, 2)
     model = fit_moments(plan.coordinates, noisy_sums, deviation=plan.deviation, public_total=table.public_total)
     return HpdpResult(
-        agreement=plan.agreement,
         coordinates=plan.coordinates,
         noisy_sums=noisy_sums,
+        total_is_public=plan.agreement.records.public,
         deviation=plan.deviation,
         model=model,
         n_records=plan.records_to_draw(model.total),

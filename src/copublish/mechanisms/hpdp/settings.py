@@ -34,6 +34,7 @@ class HpdpSettings(MechanismSettings):
     publishes_numbers: ClassVar[bool] = True
     reads_numbers: ClassVar[bool] = True
     draws_records: ClassVar[bool] = True
+    draws_for_class: ClassVar[bool] = True
     partitions: ClassVar[tuple[Partition, ...]] = ("horizontal",)
     how_to_get_gaussian_noise: ClassVar[str | None] = (
         "the mechanism 'hpdp' and write noise = \"gaussian\" in [mechanism]"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import drawing_mechanisms
@@ -15,9 +17,11 @@ from copublish.kernel.accounting.formatting import show_exact
 from copublish.kernel.certificate.build import Method
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.idp_ir.settings import IdpIrSettings
-from copublish.mechanisms.shared.post_processing import published_columns
+from copublish.mechanisms.shared.post_processing import order_without_meaning, published_columns
+from copublish.types import IntArray
 
 if TYPE_CHECKING:
+    from copublish.kernel.records.fragment import Fragment
     from copublish.kernel.records.joint_table import JointTable
     from copublish.kernel.secrets.computer import Computer
     from copublish.kernel.secrets.gate import Gate
@@ -49,6 +53,8 @@ class IdpIrPlan(Plan["IdpIrResult"]):
 
     agreement: Agreement
     epsilon_of: Mapping[str, Fraction]
+
+    checks_records: ClassVar[bool] = True
 
     @staticmethod
     def of(agreement: Agreement) -> IdpIrPlan:
@@ -126,6 +132,25 @@ class IdpIrPlan(Plan["IdpIrResult"]):
         from copublish.mechanisms.idp_ir.run import run_idp_ir
 
         return run_idp_ir(self, table, computer, gate, progress)
+
+    def refuse_unfit_records(self, fragment: Fragment) -> None:
+        """Check that one party's records make a cluster, and that none of its columns is constant.
+
+        Raises:
+            FragmentError: With every rule that they break, for this party's people alone.
+        """
+        from copublish.mechanisms.idp_ir.run import refuse_unfit_clusters
+
+        refuse_unfit_clusters(self, fragment)
+
+    def places_of_records(self, opened: Sequence[IntArray]) -> IntArray:
+        """For every joined record its place in the release: the inverse of the order in which `run_idp_ir` puts them.
+
+        Args:
+            opened: The perturbed columns as they were opened, in agreed order.
+        """
+        places: IntArray = np.argsort(order_without_meaning(opened), kind="stable").astype(np.int64)
+        return places
 
     @property
     def publishes(self) -> str:

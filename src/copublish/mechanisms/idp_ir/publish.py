@@ -1,21 +1,18 @@
-"""The result of a run of idp-ir, and the published table of records made from it. Released values only."""
+"""The result of a run of idp-ir, and everything that is published of it. Released values only."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping
 
-import numpy as np
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.columns import PublicColumns, describe_column
-from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription
-from copublish.mechanisms.base import Contents, Details
+from copublish.agreement.domain import CategoricalDomain, Domain
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan
-from copublish.mechanisms.idp_ir.settings import WARNING, CategoryOrder, LocalSensitivity
-from copublish.mechanisms.shared.post_processing import categories, numbers, order_without_meaning
+from copublish.mechanisms.idp_ir.settings import CategoryOrder, LocalSensitivity
+from copublish.mechanisms.published import Contents, Model, PerturbedRows
+from copublish.mechanisms.shared.post_processing import categories, numbers
 from copublish.types import IntArray
 
 
@@ -33,46 +30,28 @@ class IdpIrResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class IdpIrDetails(Details):
-    """How the records were made. Nothing in it comes from data.
+class IdpIrModel(Model):
+    """How the records were made. Nothing in it but their number comes from data.
 
     Attributes:
-        warning: What everything says first.
-        acknowledged: What the agreement says of it.
-        idp_ir_format: Number of the format.
         publishes: What is published, in a few words.
         k: Records in a cluster.
         local_sensitivity: How the noise was scaled.
         category_order: In which order categories were ranked.
         noise_scaled_with: For every column what its noise was scaled with; it bounds nobody's privacy loss.
-        columns: Public domain of every column in agreed order, the class last.
-        missing_spellings: Texts that stand for a missing value.
-        has_class: False where no column is the class.
     """
 
-    warning: str = WARNING
-    acknowledged: str
-    idp_ir_format: Literal[1] = 1
     publishes: str
     k: int
     local_sensitivity: LocalSensitivity
     category_order: CategoryOrder
     noise_scaled_with: dict[str, str]
-    columns: dict[str, DomainDescription]
-    missing_spellings: tuple[str, ...]
-    has_class: Literal[False] | None = None
-
-    @property
-    def public_columns(self) -> PublicColumns:
-        """The columns of the records with their domains."""
-        return PublicColumns.of_release(
-            self.columns, self.missing_spellings, publishes_each_record=True, has_class=self.has_class is None
-        )
 
 
 def contents_of(result: IdpIrResult) -> Contents:
     """The perturbed records, and how they were made."""
-    return Contents({"records": microaggregated_table(result)}, idp_ir_details(result))
+    records = microaggregated_table(result)
+    return Contents(measured=(), model=idp_ir_model(result.plan, records.num_rows), rows=PerturbedRows(records=records))
 
 
 def microaggregated_table(result: IdpIrResult) -> pa.Table:
@@ -82,31 +61,30 @@ def microaggregated_table(result: IdpIrResult) -> pa.Table:
     return table.replace_schema_metadata({"warning": result.plan.settings.warning})
 
 
-def idp_ir_details(result: IdpIrResult) -> IdpIrDetails:
+def idp_ir_model(plan: IdpIrPlan, n_records: int) -> IdpIrModel:
     """How the records were made."""
-    plan = result.plan
-    return IdpIrDetails(
+    return IdpIrModel(
         warning=plan.settings.warning,
-        acknowledged=plan.settings.acknowledge or "",
+        records=n_records,
+        notes=(_note(plan), f"The agreement acknowledges it: “{plan.settings.acknowledge}”."),
         publishes=plan.publishes,
         k=plan.k,
         local_sensitivity=plan.settings.sensitivity,
         category_order=plan.settings.order_of_categories,
         noise_scaled_with=plan.noise_scaled_with,
-        columns={name: describe_column(plan.agreement, name) for name in plan.agreement.columns},
-        missing_spellings=plan.agreement.records.missing_spellings,
-        has_class=False if plan.agreement.class_ is None else None,
     )
 
 
-def places_of_records(opened: Sequence[IntArray]) -> IntArray:
-    """For every joined record its place in the release: the inverse of the order in which `run_idp_ir` puts them.
-
-    Args:
-        opened: The perturbed columns as they were opened, in agreed order.
-    """
-    places: IntArray = np.argsort(order_without_meaning(opened), kind="stable").astype(np.int64)
-    return places
+def _note(plan: IdpIrPlan) -> str:
+    if plan.settings.is_plain:
+        return (
+            "Every value has noise of its own (plain iDP). There is mostly more noise than signal, because no values "
+            "were averaged before."
+        )
+    return (
+        f"Clusters have {plan.k:,} records, and every record has the noisy means of its clusters. Who is in one "
+        "cluster can be read off."
+    )
 
 
 def _values(domain: Domain, places: IntArray) -> pa.Array:

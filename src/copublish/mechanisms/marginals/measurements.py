@@ -177,11 +177,11 @@ class Measurements:
     def chosen(self, table: Columns, number: int, budget: Fraction) -> Measure | ConcentratedMeasure:
         """The disclosure of a table that was chosen in a round."""
         names, cells = " by ".join(f"'{self.names[column]}'" for column in table), cells_of(table, self.sizes)
-        label = f"number of records in every cell of {names}"
+        label, padding = f"number of records in every cell of {names}", 0
         if self.currency == "epsilon":
-            label, cells = f"{label}; noise alone in places that pad it", padded(cells)
+            label, padding = f"{label}; noise alone in places that pad it", padded(cells) - cells
         place = Place(CHOSEN, number=number, common="number of records in every cell of a chosen table")
-        return self._measure(place, label, budget, 1, cells)
+        return self._measure(place, label, budget, 1, cells + padding, padding=padding)
 
     def choices_ahead(self, rounds: int) -> int:
         """For how many of these rounds' choices noise is drawn at once."""
@@ -193,7 +193,7 @@ class Measurements:
         return min(VALUES_AT_ONCE, math.ceil(TABLES_TO_SPARE * rounds * cells / max(1, len(self.candidates))))
 
     def _measure(
-        self, place: Place, label: str, budget: Fraction, n_tables: int, entries: int
+        self, place: Place, label: str, budget: Fraction, n_tables: int, entries: int, *, padding: int = 0
     ) -> Measure | ConcentratedMeasure:
         # A record is in one cell of each table: it adds 1 to so many counts; replacing it changes twice as many.
         changed: Influence = {"add-remove": n_tables, "replace": 2 * n_tables}
@@ -218,6 +218,7 @@ class Measurements:
             l1_sensitivity=changed,
             changed_entries=changed,
             entries=entries,
+            padding=padding,
             shares=NoiseShares.of(self.agreement),
         )
 

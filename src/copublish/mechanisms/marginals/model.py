@@ -23,6 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
+from copublish.kernel.accounting.disclosures import Place
 from copublish.mechanisms.marginals.junction_tree import Columns, JunctionTree, axes_without
 from copublish.types import FloatArray, IntArray
 
@@ -54,13 +55,13 @@ class MeasuredTable:
         columns: Its columns, ascending.
         values: The noisy counts, last column fastest, shape (n_cells,).
         deviation: Standard deviation of their noise.
-        within_95_percent: How far a count is off at most in 95 of 100 cases.
+        place: The disclosure that opened it.
     """
 
     columns: Columns
     values: IntArray
     deviation: float
-    within_95_percent: float
+    place: Place
 
 
 @dataclass(frozen=True)

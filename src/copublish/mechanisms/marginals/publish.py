@@ -1,112 +1,190 @@
-"""The published records and measured tables, from what was opened. Released values only.
-
-Measured tables have error bars. All are in one table, and each is in a file of its own.
-"""
+"""The measured tables, the model that fits them, and the records that are drawn from it. Released values only."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.columns import NOISY_COUNT, PublicColumns, describe_column
-from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain
-from copublish.kernel.accounting.formatting import NORMAL_95
-from copublish.mechanisms.base import Contents, Details, MeasuredCounts
-from copublish.mechanisms.marginals.model import FACTOR_UNIT, MeasuredTable
+from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
+from copublish.errors import ReleaseError
+from copublish.mechanisms.marginals.junction_tree import Columns, JunctionTree, cells_of
+from copublish.mechanisms.marginals.measurements import AGAIN, CHOSEN
+from copublish.mechanisms.marginals.model import (
+    FACTOR_UNIT,
+    TABLE_BITS,
+    FittingProblem,
+    MeasuredTable,
+    from_units,
+    in_units,
+)
 from copublish.mechanisms.marginals.records import MarginalsResult, draw_codes, spread_evenly
+from copublish.mechanisms.published import Cells, Contents, Measured, Model, NoiseAt, Published
+from copublish.mechanisms.shared.noise_laws import deviation_of
 from copublish.mechanisms.shared.post_processing import categories, numbers
-from copublish.types import IntArray, TypedJson
+from copublish.types import IntArray
+
+LARGEST_WEIGHT = 2 ** (TABLE_BITS + 1)
+"""Of a cell in a clique's table. All weights of a clique add up to about half of it."""
+
+Weight = Annotated[int, Field(ge=0, le=LARGEST_WEIGHT)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnDetails(TypedJson):
-    """A column and how it is spread.
+class MarginalsModel(Model):
+    """A distribution that fits the measured tables: a product of one factor for each cell of each of them.
 
     Attributes:
-        domain: Its public domain.
-        cells: How every cell is named, in agreed order.
-        counts: How many published records each has.
-        noisy_counts: The unbiased measurement: of the most exact measured table that has the column, summed over its
-            other columns.
-        within_95_percent: How far each of those is off at most in 95 of 100 cases.
-        mean: Of the published numbers, where they are not missing; nothing for categories.
-        median: The same.
-        decimals: With how many decimals numbers are written; nothing for categories.
+        rounds: The columns of the table that each round chose; empty if none was worth its noise.
+        estimated_records: The number of people, public or estimated.
+        factor_unit: The probability of a record is proportional to e to this times the sum of its factors.
+        factors: The factors of each measured table, last column fastest, in units.
+        cliques: The sets of columns that the distribution keeps as a whole.
+        clique_tables: The distribution of each of them, last column fastest, in whole numbers: records are drawn from
+            these.
     """
 
-    domain: DomainDescription
-    cells: tuple[str, ...]
-    counts: tuple[int, ...]
-    noisy_counts: tuple[int, ...]
-    within_95_percent: float
-    mean: float | None = None
-    median: float | None = None
-    decimals: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableDetails(TypedJson):
-    """A measured table.
-
-    Attributes:
-        columns: Its columns.
-        round: In which round it was chosen; 0 if it was measured for sure.
-        noise_deviation_in_people: Standard deviation of the noise of each count.
-        within_95_percent: How far a count is off at most in 95 of 100 cases.
-        factors: Of the model, last column fastest, in units.
-    """
-
-    columns: tuple[str, ...]
-    round: int
-    noise_deviation_in_people: float
-    within_95_percent: float
-    factors: tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MarginalsDetails(Details):
-    """Everything that the records were drawn from.
-
-    Attributes:
-        marginals_format: Number of the format.
-        columns: How every column is spread, in agreed order, the class last.
-        has_class: False where no column is the class.
-        tables: Every measured table; its counts are in the published table of tables, in the same order.
-        rounds: What every round chose: the columns of a table, or nothing if none was worth its noise.
-        cliques: The sets of columns that the model keeps as a whole.
-        factor_unit: The model's probability of a record is proportional to e to this times the sum of its factors.
-        estimated_records: The number of records, public or estimated.
-        missing_spellings: Texts that stand for a missing value.
-    """
-
-    marginals_format: Literal[1] = 1
-    columns: dict[str, ColumnDetails]
-    tables: tuple[TableDetails, ...]
     rounds: tuple[tuple[str, ...], ...]
-    cliques: tuple[tuple[str, ...], ...]
-    factor_unit: float = FACTOR_UNIT
     estimated_records: int
-    missing_spellings: tuple[str, ...]
-    has_class: Literal[False] | None = None
-
-    @property
-    def public_columns(self) -> PublicColumns:
-        """The columns of the records with their domains."""
-        described = {name: column.domain for name, column in self.columns.items()}
-        return PublicColumns.of_release(described, self.missing_spellings, has_class=self.has_class is None)
+    factor_unit: float = FACTOR_UNIT
+    factors: tuple[tuple[int, ...], ...]
+    cliques: tuple[tuple[str, ...], ...]
+    clique_tables: tuple[tuple[Weight, ...], ...]
 
 
-def contents_of(result: MarginalsResult) -> Contents:
-    """The synthetic records, the measured tables, and what else was made of them."""
-    codes = draw_codes(result.tree, result.cliques, result.n_records, result.key)
-    records = records_table(result.columns, codes, result.key)
-    return Contents({"records": records, TABLES: tables_table(result)}, _details(result, codes, records))
+def contents_of(result: MarginalsResult, noise_at: NoiseAt) -> Contents:
+    """Every measured table in the order of measurement, and the model.
+
+    Args:
+        result: What the mechanism releases.
+        noise_at: The noise that the certificate states of a disclosure.
+    """
+    names = list(result.columns)
+    ends = np.cumsum([len(table.values) for table in result.tables])
+    model = MarginalsModel(
+        records=result.n_records,
+        key=result.key.hex(),
+        notes=tuple(_notes(result)),
+        rounds=tuple(_named(choice.columns or (), names) for choice in result.choices),
+        estimated_records=result.total,
+        factors=_as_tuples(np.split(result.factors, ends[:-1])),
+        cliques=tuple(_named(clique, names) for clique in result.tree.cliques),
+        clique_tables=_as_tuples(result.cliques),
+    )
+    return Contents(measured=tuple(_measured(table, names, noise_at) for table in result.tables), model=model)
+
+
+def _measured(table: MeasuredTable, names: Sequence[str], noise_at: NoiseAt) -> Measured:
+    return Measured(
+        place=table.place,
+        axes=tuple(Cells(column=name) for name in _named(table.columns, names)),
+        values=table.values,
+        noise=noise_at(table.place),
+        chosen=table.place.number if table.place.step == CHOSEN else None,
+    )
+
+
+def _named(columns: Columns, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(names[column] for column in columns)
+
+
+def _as_tuples(arrays: Sequence[IntArray]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(array.ravel().tolist()) for array in arrays)
+
+
+def _notes(result: MarginalsResult) -> Iterator[str]:
+    n_rounds, n_chosen = len(result.choices), sum(choice.table is not None for choice in result.choices)
+    if n_rounds:
+        others = "" if n_chosen == n_rounds else " In the others none was worth its noise."
+        yield f"Rounds that chose a table: {n_chosen} of {n_rounds}.{others}"
+    if any(table.place.step == AGAIN for table in result.tables):
+        yield "The first tables were measured a second time, with the budget that rounds left."
+
+
+def fitted_model(published: Published, public_total: int | None) -> MarginalsModel:
+    """The distribution that fits the measured tables. Which ones were measured is not chosen again.
+
+    Args:
+        published: The measurements, and the released model, whose factors the fit starts from.
+        public_total: The number of people, if it is public.
+
+    Raises:
+        ReleaseError: If the model is one of another mechanism, or of other tables.
+    """
+    model, sizes = _model_of(published), _sizes(published)
+    tables = tuple(
+        MeasuredTable(columns, table.values, deviation_of(table.noise), table.place)
+        for columns, table in zip(_tables_by_number(published), published.tables, strict=True)
+    )
+    total = _weighted_total(tables) if public_total is None else public_total
+    problem = FittingProblem(sizes, tables, max(1, total))
+    start = np.array([factor for factors in model.factors for factor in factors], dtype=np.int64)
+    if start.shape != problem.wanted.shape:
+        raise _other_tables()
+    state = problem.fit(from_units(start))
+    ends = np.cumsum([len(table.values) for table in tables])
+    return replace(
+        model,
+        key="",
+        estimated_records=problem.total,
+        factors=_as_tuples(np.split(in_units(state.factors), ends[:-1])),
+        clique_tables=_as_tuples([np.rint(belief * 2.0**TABLE_BITS).astype(np.int64) for belief in state.beliefs]),
+    )
+
+
+def _weighted_total(tables: Sequence[MeasuredTable]) -> int:
+    """The number of people from all tables' sums, each weighted by how exact it is."""
+    weights = np.array([1 / (table.deviation**2 * len(table.values)) for table in tables])
+    sums = np.array([table.values.sum() for table in tables], dtype=np.float64)
+    return round(float(weights @ sums / weights.sum()))
+
+
+def sampled_records(published: Published, key: bytes) -> pa.Table:
+    """Records drawn from the released model.
+
+    Args:
+        published: The columns, the measured tables, and the model.
+        key: What chance comes from.
+
+    Raises:
+        ReleaseError: If the model is one of another mechanism, or of other tables.
+    """
+    model, sizes = _model_of(published), _sizes(published)
+    tree = JunctionTree.of(sizes, _tables_by_number(published))
+    names = list(published.columns.domains)
+    cells = [cells_of(clique, sizes) for clique in tree.cliques]
+    same_cliques = model.cliques == tuple(_named(clique, names) for clique in tree.cliques)
+    if not same_cliques or [len(weights) for weights in model.clique_tables] != cells:
+        raise _other_tables()
+    cliques = tuple(
+        np.array(weights, dtype=np.int64).reshape([sizes[column] for column in clique])
+        for clique, weights in zip(tree.cliques, model.clique_tables, strict=True)
+    )
+    return records_table(published.columns.domains, draw_codes(tree, cliques, model.records, key), key)
+
+
+def _model_of(published: Published) -> MarginalsModel:
+    if not isinstance(published.model, MarginalsModel):
+        raise ReleaseError("This release has no model of measured tables that records could be drawn from.")
+    return published.model
+
+
+def _other_tables() -> ReleaseError:
+    return ReleaseError("The model of this release does not fit its measured tables.")
+
+
+def _sizes(published: Published) -> tuple[int, ...]:
+    return tuple(domain.size for domain in published.columns.domains.values())
+
+
+def _tables_by_number(published: Published) -> list[Columns]:
+    number = {name: place for place, name in enumerate(published.columns.domains)}
+    return [tuple(number[name] for name in table.columns) for table in published.tables]
 
 
 def records_table(columns: Mapping[str, Domain], codes: IntArray, key: bytes) -> pa.Table:
@@ -139,157 +217,3 @@ def _edges(domain: NumericalDomain) -> IntArray:
     edges = [domain.lower, *domain.thresholds, domain.upper]
     units = [int(edge.scaleb(domain.decimals_of_numbers)) for edge in edges]
     return np.array([*units[:-1], units[-1] + 1], dtype=np.int64)
-
-
-def _details(result: MarginalsResult, codes: IntArray, records: pa.Table) -> MarginalsDetails:
-    names, rounds = list(result.columns), rounds_of(result)
-    ends = np.cumsum([len(table.values) for table in result.tables]).tolist()
-    return MarginalsDetails(
-        columns={
-            name: _describe_column(result, number, codes[number], records.column(name))
-            for number, name in enumerate(names)
-        },
-        tables=tuple(
-            TableDetails(
-                columns=tuple(names[column] for column in table.columns),
-                round=rounds[number],
-                noise_deviation_in_people=round(table.deviation, 3),
-                within_95_percent=table.within_95_percent,
-                factors=tuple(result.factors[end - len(table.values) : end].tolist()),
-            )
-            for number, (table, end) in enumerate(zip(result.tables, ends, strict=True))
-        ),
-        rounds=tuple(tuple(names[column] for column in choice.columns or ()) for choice in result.choices),
-        cliques=tuple(tuple(names[column] for column in clique) for clique in result.tree.cliques),
-        estimated_records=result.total,
-        missing_spellings=result.agreement.records.missing_spellings,
-        has_class=False if result.agreement.class_ is None else None,
-    )
-
-
-def _describe_column(
-    result: MarginalsResult, number: int, codes: IntArray, published: pa.ChunkedArray
-) -> ColumnDetails:
-    domain = list(result.columns.values())[number]
-    noisy, within = _most_exact(result, number)
-    mean = median = decimals = None
-    if isinstance(domain, NumericalDomain):
-        decimals = domain.decimals_of_numbers
-        values = np.sort(published.drop_null().to_numpy().astype(np.float64))
-        if len(values):
-            mean = round(float(values.mean()), decimals + 3)
-            median = float(values[(len(values) - 1) // 2])  # the lower one of two: a value that occurs
-    return ColumnDetails(
-        domain=describe_column(result.agreement, domain.name),
-        cells=tuple(domain.label((code, code + 1)) for code in range(domain.size)),
-        counts=tuple(np.bincount(codes, minlength=domain.size).tolist()),
-        noisy_counts=tuple(noisy.tolist()),
-        within_95_percent=within,
-        mean=mean,
-        median=median,
-        decimals=decimals,
-    )
-
-
-def _most_exact(result: MarginalsResult, number: int) -> tuple[IntArray, float]:
-    """The counts of one column from the table whose sums are most exact, and their error in 95 of 100 cases."""
-
-    def deviation(table: MeasuredTable) -> float:
-        others = len(table.values) // result.sizes[number]
-        return table.deviation * float(np.sqrt(others))
-
-    best = min((table for table in result.tables if number in table.columns), key=deviation)
-    shape = [result.sizes[column] for column in best.columns]
-    away = tuple(axis for axis, column in enumerate(best.columns) if column != number)
-    counts: IntArray = best.values.reshape(shape).sum(axis=away)
-    # Noise that was added up is normal, about.
-    return counts, best.within_95_percent if len(best.columns) == 1 else round(NORMAL_95 * deviation(best), 3)
-
-
-def measured_counts(tables: pa.Table) -> Iterator[MeasuredCounts]:
-    """Yield each measured table with the errors of its counts.
-
-    Args:
-        tables: The published table that holds every measured one.
-    """
-    for table in single_tables(tables).values():
-        *columns, counts, errors = table.columns
-        cells = pa.table(columns, names=table.column_names[:-2])
-        yield MeasuredCounts(cells, tuple(counts.to_pylist()), tuple(errors.to_pylist()))
-
-
-TABLES = "tables"
-"""The published table that holds every measured one, cell by cell; and the folder with a file for each of them."""
-
-ERROR = "within_95_percent"
-
-LONGEST_NAME = 80
-"""Of a file, in characters."""
-
-
-def tables_table(result: MarginalsResult) -> pa.Table:
-    """Every cell of every measured table in a row of its own, with its noisy count and its error.
-
-    Tables have different columns, so a row names them: `column_1` is the name of the first one and `value_1` its cell.
-    """
-    names, widest = list(result.columns), max(len(table.columns) for table in result.tables)
-    domains = list(result.columns.values())
-    labels = [[domain.label((code, code + 1)) for code in range(domain.size)] for domain in domains]
-    rounds = rounds_of(result)
-    found: dict[str, list[object]] = {"table": [], "round": []}
-    found |= {f"{what}_{place + 1}": [] for place in range(widest) for what in ("column", "value")}
-    found |= {NOISY_COUNT: [], ERROR: []}
-    for number, table in enumerate(result.tables):
-        shape = [result.sizes[column] for column in table.columns]
-        cells = [axis.ravel().tolist() for axis in np.indices(shape)]
-        n_cells = len(table.values)
-        found["table"] += [number + 1] * n_cells
-        found["round"] += [rounds[number]] * n_cells
-        for place in range(widest):
-            own = place < len(table.columns)
-            column = table.columns[place] if own else 0
-            found[f"column_{place + 1}"] += [names[column] if own else None] * n_cells
-            values = [labels[column][code] for code in cells[place]] if own else [None] * n_cells
-            found[f"value_{place + 1}"] += values
-        found[NOISY_COUNT] += table.values.tolist()
-        found[ERROR] += [table.within_95_percent] * n_cells
-    texts = {name for name in found if name.startswith(("column_", "value_"))}
-    return pa.table(
-        {name: pa.array(values, pa.string()) if name in texts else values for name, values in found.items()}
-    )
-
-
-def rounds_of(result: MarginalsResult) -> list[int]:
-    """For every measured table the round in which it was chosen; 0 for the first ones."""
-    found = [0] * len(result.tables)
-    for number, choice in enumerate(result.choices, start=1):
-        if choice.table is not None:
-            found[choice.table] = number
-    return found
-
-
-def file_of(number: int, columns: Sequence[str]) -> str:
-    """Where a measured table lies in the release folder, without its ending.
-
-    Names of columns may hold anything, so a file has what every file system takes; the number tells files apart.
-    """
-    words = re.sub(r"[^A-Za-z0-9]+", "-", " by ".join(columns)).strip("-")[:LONGEST_NAME]
-    return f"{TABLES}/{number:03d}{'-' if words else ''}{words}"
-
-
-def single_tables(tables: pa.Table) -> dict[str, pa.Table]:
-    """Each measured table on its own, by where it lies: a column for each of its columns, the count, and its error."""
-    widest = sum(name.startswith("column_") for name in tables.column_names)
-    found = {}
-    for number in pc.unique(tables.column("table")).to_pylist():
-        rows = tables.filter(pc.equal(tables.column("table"), number))
-        named = [rows.column(f"column_{place}")[0].as_py() for place in range(1, widest + 1)]
-        columns = [name for name in named if name is not None]
-        values = [rows.column(f"value_{place}") for place in range(1, len(columns) + 1)]
-        error = ERROR
-        while error in columns:  # an agreement may have a column of this name
-            error += "_"
-        found[file_of(number, columns)] = pa.table(
-            [*values, rows.column(NOISY_COUNT), rows.column(ERROR)], names=[*columns, NOISY_COUNT, error]
-        )
-    return found

@@ -112,7 +112,6 @@ class MarginalsResult:
         agreement: What it was agreed on.
         sizes: Number of cells of every column.
         tables: Every measured table, unbiased, in the order of measurement.
-        n_first: How many of them were measured for sure.
         choices: What every round chose.
         factors: Of the model, table by table, in units.
         tree: The cliques of the model.
@@ -124,7 +123,6 @@ class MarginalsResult:
     agreement: Agreement
     sizes: tuple[int, ...]
     tables: tuple[MeasuredTable, ...]
-    n_first: int
     choices: tuple[RoundChoice, ...]
     factors: IntArray
     tree: JunctionTree

@@ -42,7 +42,7 @@ from copublish.mechanisms.marginals.run_tables import (
     secret_tables,
 )
 from copublish.mechanisms.marginals.schedule import RoundBudget
-from copublish.mechanisms.shared.normal import deviation, mean_size, within_95_percent
+from copublish.mechanisms.shared.normal import deviation, mean_size
 from copublish.progress import Progress
 from copublish.types import IntArray
 
@@ -110,7 +110,6 @@ def run_marginals(
         agreement=plan.agreement,
         sizes=plan.sizes,
         tables=fitted.problem.tables,
-        n_first=len(plan.fixed),
         choices=tuple(choices),
         factors=fitted.units,
         tree=fitted.problem.tree,
@@ -183,7 +182,7 @@ class _Run:
         return computing.compute(part_of, secret_counts, start=start, stop=stop, size=size)
 
     def _noisy(self, columns: Columns, values: IntArray, disclosure: Measure | ConcentratedMeasure) -> MeasuredTable:
-        return MeasuredTable(columns, values, deviation(disclosure), within_95_percent(disclosure))
+        return MeasuredTable(columns, values, deviation(disclosure), disclosure.place)
 
     def _revealed(self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure, *, ahead: int) -> IntArray:
         if isinstance(disclosure, ConcentratedMeasure):

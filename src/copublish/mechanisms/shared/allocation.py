@@ -69,17 +69,15 @@ class Gains:
 
 @typed(frozen=True, kw_only=True)
 class DividedColumn(TypedJson):
-    """One column's part of the budget, and what was opened to find it.
+    """One column's part of the budget, and what it follows from.
 
     Attributes:
         epsilon: The part, exactly.
         gain_ratio: Its information gain ratio; none of the label, and none where the agreement divides the budget.
-        noisy_counts_by_label: The noisy table that the ratio follows from.
     """
 
     epsilon: str
     gain_ratio: float | None = None
-    noisy_counts_by_label: tuple[tuple[int, ...], ...] | None = None
 
 
 @typed(frozen=True, kw_only=True)
@@ -89,8 +87,8 @@ class Division(TypedJson):
     Attributes:
         rule: By which rule.
         columns: Every column's part.
-        label: Where gains divide it, what they are about.
-        tables: What the tables took, exactly.
+        label: The agreed label, or the class; none without either. Gains, where they divide the budget, are about it.
+        tables: Where gains divide it, what their tables took, exactly.
         group_weights: The weights of the groups of columns, from those that tell most to those that tell least.
     """
 
@@ -284,23 +282,29 @@ def words_of_rule(rule: str, of_groups: Sequence[Fraction | str] | None) -> str:
 
 
 def describe_division(allocation: Allocation, gains: Gains | None) -> Division:
-    """How a run divided the budget, with everything that was opened for it."""
+    """How a run divided the budget."""
     budgets = allocation.budgets(gains)
-    by_gain = gains is not None
     return Division(
         rule=allocation.agreement.budget.allocation,
         columns={column: _divided_column(column, budget, gains) for column, budget in budgets.items()},
-        label=allocation.agreement.budget_label if by_gain else None,
-        tables=show_exact(allocation.for_tables) if by_gain else None,
+        label=allocation.agreement.budget_label,
+        tables=None if gains is None else show_exact(allocation.for_tables),
         group_weights=None if allocation.group_weights is None else tuple(map(str, allocation.group_weights)),
     )
 
 
+def most_of_a_column(division: Division) -> Fraction:
+    """The most that any column could have got of what columns have together, whatever it is divided by.
+
+    It follows from what was agreed: all columns together have the same budget, however it is divided.
+    """
+    total = sum((Fraction(column.epsilon) for column in division.columns.values()), Fraction(0))
+    weights = [Fraction(weight) for weight in division.group_weights or (LEAST_GAIN_WEIGHT, LARGEST_GAIN_WEIGHT)]
+    return total * max(weights) / (max(weights) + (len(division.columns) - 1) * min(weights))
+
+
 def _divided_column(column: str, budget: Fraction, gains: Gains | None) -> DividedColumn:
-    if gains is None or column not in gains.noisy_tables:
-        return DividedColumn(epsilon=show_exact(budget))
+    ratio = None if gains is None else gains.ratios.get(column)
     return DividedColumn(
-        epsilon=show_exact(budget),
-        gain_ratio=float(gains.ratios[column].quantize(RATIO_DIGITS)),
-        noisy_counts_by_label=tuple(tuple(row) for row in gains.noisy_tables[column].tolist()),
+        epsilon=show_exact(budget), gain_ratio=None if ratio is None else float(ratio.quantize(RATIO_DIGITS))
     )

@@ -20,6 +20,7 @@ from copublish.mechanisms.base import Plan
 from copublish.types import IntArray
 
 if TYPE_CHECKING:
+    from copublish.kernel.records.fragment import Fragment
     from copublish.kernel.records.joint_table import JointTable
     from copublish.kernel.secrets.computer import Computer
     from copublish.kernel.secrets.gate import Gate
@@ -85,6 +86,19 @@ class CountsDisagreementFirst(Plan[Any]):
 
         run_class_disagreement(class_disagreement(self.agreement), table, computer, gate, progress)
         return self.rest.run(table, computer, gate, progress)
+
+    @property
+    def checks_records(self) -> bool:  # type: ignore[override]  # a class variable of other plans
+        """Whether the mechanism asks something of one party's records."""
+        return self.rest.checks_records
+
+    def refuse_unfit_records(self, fragment: Fragment) -> None:
+        """Check what the mechanism asks of one party's records."""
+        self.rest.refuse_unfit_records(fragment)
+
+    def places_of_records(self, opened: Sequence[IntArray]) -> IntArray | None:
+        """For every joined record its place in the release; the disagreement comes first and decides nothing."""
+        return self.rest.places_of_records(opened[1:])
 
     def describe(self) -> dict[str, Any]:
         """What the mechanism has to say, and what is measured first."""

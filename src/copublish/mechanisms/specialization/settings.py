@@ -32,6 +32,12 @@ class SpecializationSettings(MechanismSettings):
     counts_alone: ClassVar[bool] = True
     needs_class: ClassVar[bool] = True
     splits_step_by_step: ClassVar[bool] = True
+    example: ClassVar[str] = """\
+[mechanism]
+name = "specialization"
+specializations = 8              # how often a value is split, at most
+score = "auto"                   # how splits are compared
+"""
 
     def broken_rules(self, agreement: Agreement) -> Iterator[str]:
         """Yield a sentence if gains of too many splits would have to be compared."""

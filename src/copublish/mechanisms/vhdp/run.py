@@ -124,7 +124,6 @@ def run_vhdp(plan: VhdpPlan, table: JointTable, computer: Computer, gate: Gate, 
     return VhdpResult(
         columns=agreement.columns,
         values={column: found[order] for column, found in columns.items()},
-        disclosures=disclosures,
         allocation=plan.allocation,
         gains=gains,
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from copublish.agreement.budget import broken_budget_rules, share_limits
 from copublish.agreement.domain import CategoricalDomain, NumericalDomain
@@ -19,6 +19,15 @@ MAX_COLUMNS = 64
 MIN_EPSILON, MAX_SCALE = Fraction(1, 1000), 2**53
 """The largest scale of noise on numbers, in steps of their last decimal: it has to fit 62-bit integers."""
 
+EXAMPLE = """\
+[mechanism]
+name = "vhdp"
+
+[budget]
+allocation = "protect-informative"  # columns that tell more about the label get less epsilon, so more noise
+share = 0.2                         # of epsilon, for the noisy tables that show what columns tell
+"""
+
 
 class VhdpSettings(MechanismSettings):
     """A row for every person, with noise of the owners on every value."""
@@ -30,6 +39,11 @@ class VhdpSettings(MechanismSettings):
     publishes_each_record: ClassVar[bool] = True
     spends_by_column: ClassVar[bool] = True
     partitions: ClassVar[tuple[Partition, ...]] = ("horizontal", "vertical")
+    example: ClassVar[str] = EXAMPLE
+    drafted: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "records": {"public": True},
+        "privacy": {"neighbors": "replace"},
+    }
 
     def needs(self, partition: Partition) -> Need:
         """Nothing that several owners hold together, whatever the partition; [budget] may ask for more."""

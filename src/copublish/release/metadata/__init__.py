@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from copublish.mechanisms.base import Publication
 from copublish.release.metadata.croissant import CROISSANT_FILE, croissant
 from copublish.release.metadata.deployment import DEPLOYMENT_FILE, deployment_entry, yaml_text
 from copublish.release.metadata.nist import NIST_FILE, nist_statement
 from copublish.release.metadata.provenance import PROVENANCE_FILE, provenance
+
+if TYPE_CHECKING:
+    from copublish.release.publication import Publication
 
 METADATA_FILES = {
     CROISSANT_FILE: "tables, columns, types and digests, for programs that load data sets (Croissant 1.1)",
@@ -43,7 +45,7 @@ def metadata_files(publication: Publication, data: Mapping[str, bytes]) -> dict[
         NIST_FILE: _json(nist_statement(publication.certificate)),
     }
     if publication.certificate.warning is None:  # the registry is for what is differentially private
-        entry = deployment_entry(publication.certificate, publication.mechanism.kind_of_records)
+        entry = deployment_entry(publication.certificate, publication.mechanism.words.kind)
         found[DEPLOYMENT_FILE] = yaml_text(entry).encode()
     return found
 

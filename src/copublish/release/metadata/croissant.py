@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from copublish.kernel.certificate.certificate import Certificate
-from copublish.mechanisms.base import Publication, in_words
+from copublish.mechanisms.base import in_words
+from copublish.release.evidence.completeness import FOLDER
+from copublish.release.measurements import RECORDS_FILE
+
+if TYPE_CHECKING:
+    from copublish.release.publication import Publication
 
 CROISSANT_FILE = "croissant.json"
 
@@ -22,6 +28,9 @@ CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
 
 ENCODINGS = {"parquet": "application/x-parquet", "csv": "text/csv", "json": "application/json"}
 """Media types of a release's files, by the ending of their names; that of Parquet as readers of Croissant know it."""
+
+MOST_TABLES = 200
+"""Where more tables were measured than this, the document describes the records only."""
 
 _CROISSANT_TERMS = (
     *("annotation", "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "excludes", "extract"),
@@ -58,12 +67,13 @@ def croissant(publication: Publication, data: Mapping[str, bytes]) -> dict[str, 
     """
     certificate = publication.certificate
     basic = certificate.deployment.basic
+    described, left_out = _described_tables(data)
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS_TO,
         "name": certificate.release,
-        "description": description_of(certificate),
+        "description": f"{description_of(certificate)}{left_out}",
         "datePublished": basic.publication_date,
         "version": "1.0.0",  # a release is finished when it is published; another one is another data set
         "url": "README.md",  # the page about it, wherever the folder lies
@@ -76,18 +86,16 @@ def croissant(publication: Publication, data: Mapping[str, bytes]) -> dict[str, 
         "citeAs": _citation(certificate),
         "isLiveDataset": False,
         "distribution": [_file_object(name, content) for name, content in data.items()],
-        "recordSet": [
-            _record_set(
-                publication,
-                name,
-                next(publication.mechanism.record_parts(publication.contents))
-                if name == "records"
-                else publication.contents.tables[name],
-            )
-            for name in publication.mechanism.tables
-            if f"{name}.parquet" in data
-        ],
+        "recordSet": [_record_set(certificate, file, data[file]) for file in described],
     }
+
+
+def _described_tables(data: Mapping[str, bytes]) -> tuple[list[str], str]:
+    """The files of tables to describe, the records first, and a sentence about those that are not described."""
+    tables = [name for name in data if name.startswith(f"{FOLDER}/") and name.endswith(".parquet")]
+    if len(tables) <= MOST_TABLES:
+        return [RECORDS_FILE, *tables], ""
+    return [RECORDS_FILE], f" The {len(tables):,} measured tables in {FOLDER}/ are not described here."
 
 
 def description_of(certificate: Certificate) -> str:
@@ -128,17 +136,19 @@ def _file_object(name: str, content: bytes) -> dict[str, Any]:
     }
 
 
-def _record_set(publication: Publication, name: str, table: pa.Table) -> dict[str, Any]:
+def _record_set(certificate: Certificate, file: str, content: bytes) -> dict[str, Any]:
+    name = file.removesuffix(".parquet").removeprefix(f"{FOLDER}/")
+    schema = pq.read_schema(pa.BufferReader(content))
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "field": [_field(publication, name, column.name, column.type) for column in table.schema],
+        "field": [_field(certificate, name, file, column.name, column.type) for column in schema],
     }
 
 
-def _field(publication: Publication, table: str, column: str, stored: pa.DataType) -> dict[str, Any]:
-    columns_of = publication.certificate.contributions.columns
+def _field(certificate: Certificate, table: str, file: str, column: str, stored: pa.DataType) -> dict[str, Any]:
+    columns_of = certificate.contributions.columns
     holders = [party for party, columns in columns_of.items() if column in columns]
     return {
         "@type": "cr:Field",
@@ -146,7 +156,7 @@ def _field(publication: Publication, table: str, column: str, stored: pa.DataTyp
         "name": column,
         **({"description": f"Made from cells that {in_words(holders)} held."} if holders else {}),
         "dataType": data_type(stored),
-        "source": {"fileObject": {"@id": f"{table}.parquet"}, "extract": {"column": column}},
+        "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
     }
 
 

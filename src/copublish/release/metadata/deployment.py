@@ -16,7 +16,7 @@ from typing import Any
 
 from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import in_words
-from copublish.mechanisms.shared.privacy_words import epsilon_rows
+from copublish.release.render.privacy_words import epsilon_rows
 
 PLAIN = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 """Texts that YAML reads as texts without quotes; words without a hyphen could be numbers, truth values or nothing."""
@@ -56,12 +56,12 @@ TO_BE_ADDED = "Not stated in the agreement; to be added by the curators."
 """In the place of what only people know."""
 
 
-def deployment_entry(certificate: Certificate, kind_of_records: str) -> dict[str, Any]:
+def deployment_entry(certificate: Certificate, kind: str) -> dict[str, Any]:
     """The entry of a release.
 
     Args:
         certificate: What is guaranteed.
-        kind_of_records: What the published records are, in a word, as their mechanism says.
+        kind: The kind of published records, as their mechanism says: "counted", "synthetic" or "perturbed".
 
     Privacy:
         Words and numbers of the certificate.
@@ -76,7 +76,7 @@ def deployment_entry(certificate: Certificate, kind_of_records: str) -> dict[str
                 "name": said.basic.name,
                 "data_curators": list(certificate.parties),
                 "intended_use": TO_BE_ADDED,
-                "data_product_type": "Synthetic data" if kind_of_records == "synthetic" else "Dataset",
+                "data_product_type": "Synthetic data" if kind == "synthetic" else "Dataset",
                 "data_product_region": TO_BE_ADDED,
                 "description": _sentences(said.basic.description, f"{said.basic.data_product_type}."),
                 "publication_date": said.basic.publication_date,

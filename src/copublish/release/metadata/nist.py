@@ -12,7 +12,7 @@ from typing import Any, Literal
 from copublish.kernel.accounting.statements import EpsilonStatement
 from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import in_words
-from copublish.mechanisms.shared.privacy_words import RELATION_WORDS, epsilon_words
+from copublish.release.render.privacy_words import RELATION_WORDS, epsilon_words
 
 NIST_FILE = "nist-sp-800-226.json"
 

@@ -17,8 +17,8 @@ from markupsafe import Markup
 from copublish.kernel.accounting.disclosures import Neighbors
 from copublish.kernel.accounting.statements import DisclosureStatement
 from copublish.kernel.certificate.certificate import Certificate
-from copublish.mechanisms.reading.estimate import CellSummary, ColumnSummary, Estimate
-from copublish.mechanisms.shared.svg import Figure
+from copublish.release.questions.estimate import CellSummary, ColumnSummary, Estimate
+from copublish.release.render.svg import Figure, shortened
 
 LARGE_BELIEF = 0.99
 
@@ -129,18 +129,26 @@ MOST_BARS = 60
 LABELS, NUMBERS = 88.0, 112.0
 """Width of the names and of the numbers beside bars."""
 
-CHARACTER = 6.8
-"""Width of a character of the small text of figures."""
-
 
 @dataclass(frozen=True)
 class Card:
-    """One column: its picture, and what is known of it in words."""
+    """One column: its picture, and what is known of it in words.
+
+    Attributes:
+        name: The column.
+        figure: How it is spread; none if there is nothing to compare.
+        mean: Of a number.
+        median: The same.
+        cells: Its values with their errors; none where single values were not measured.
+        others: How many values the picture has no room for.
+        note: What a reader should know.
+    """
 
     name: str
     figure: Markup | None
     mean: Estimate | None
     median: Estimate | None
+    cells: tuple[CellSummary, ...]
     others: int
     note: str
 
@@ -161,7 +169,7 @@ def _card(number: int, summary: ColumnSummary) -> Card:
     else:
         figure, others = None, 0
     note = "published as one value" if len(summary.cells) == 1 else summary.note
-    return Card(summary.name, figure, summary.mean, summary.median, others, note)
+    return Card(summary.name, figure, summary.mean, summary.median, summary.cells, others, note)
 
 
 def _histogram(name: str, summary: ColumnSummary) -> Markup:
@@ -225,7 +233,7 @@ def _rows(name: str, column: str, cells: Sequence[CellSummary]) -> Markup:
     most = max(max(cell.share.value or 0.0, cell.share.high if cell.share.tells else 0.0) for cell in cells) or 1.0
     for number, cell in enumerate(cells):
         y = ROW * number
-        figure.add("text", _cut(cell.label), tooltip=cell.label, x=0, y=y + 13)
+        figure.add("text", shortened(cell.label, LABELS - 6), tooltip=cell.label, x=0, y=y + 13)
         figure.add("text", cell.share.words, class_="number", x=WIDTH, y=y + 13, text_anchor="end")
         if not cell.share.tells:
             continue
@@ -234,8 +242,3 @@ def _rows(name: str, column: str, cells: Sequence[CellSummary]) -> Markup:
         ends = [LABELS + room * min(end / most, 1.0) for end in (cell.share.low, cell.share.high)]
         figure.add("line", class_="error", x1=ends[0], x2=ends[1], y1=y + 9, y2=y + 9)
     return figure.markup()
-
-
-def _cut(text: str) -> str:
-    most = int((LABELS - 6) / CHARACTER)
-    return text if len(text) <= most else text[: most - 1] + "…"

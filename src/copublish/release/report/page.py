@@ -15,15 +15,16 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.columns import formula_warning
-from copublish.errors import EvaluationError, ReleaseError, plain_text, unsafe_texts
+from copublish.errors import EvaluationError, plain_text, unsafe_texts
 from copublish.kernel.accounting.disclosures import Neighbors
 from copublish.kernel.accounting.statements import UNPROTECTED, DisclosureStatement
-from copublish.mechanisms.base import PLAIN_REPORT
-from copublish.mechanisms.shared.privacy_words import RELATION_WORDS, epsilon_decimal, epsilon_rows, noise_words
 from copublish.release.describe import DisclosureGroup, by_view, grouped
 from copublish.release.folder import Release, making_sense_of
 from copublish.release.metadata.nist import nist_claims
+from copublish.release.render.parts import reading_if_told
+from copublish.release.render.privacy_words import RELATION_WORDS, epsilon_decimal, epsilon_rows, noise_words
 from copublish.release.report import glance as figures
+from copublish.release.report.contents import contents
 from copublish.release.report.glance import Card, adds_up_in_rho, belief_bound, budget_shares, cards
 from copublish.release.verify import refuse_wrong_signatures
 
@@ -106,10 +107,17 @@ class Headline:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """One page about a release that needs nothing but itself."""
+    """One page about a release that needs nothing but itself.
+
+    Attributes:
+        release: The release's name.
+        html: The page.
+        cards: Every column in a picture and in numbers, as on the page.
+    """
 
     release: str
     html: str
+    cards: tuple[Card, ...] = ()
 
     def write(self, path: str | Path) -> Path:
         """Write the page to a file."""
@@ -135,7 +143,7 @@ def report(release: Release, evaluation: Scored | Mapping[str, Any] | None = Non
     Raises:
         EvaluationError: If the evaluation is of another release.
     """
-    return Report(release.certificate.release, report_page(release, evaluation))
+    return Report(release.certificate.release, report_page(release, evaluation), tuple(cards_of(release)))
 
 
 def report_page(release: Release, scores: Scored | Mapping[str, Any] | None = None) -> str:
@@ -166,13 +174,9 @@ def report_page(release: Release, scores: Scored | Mapping[str, Any] | None = No
     )
     # The style is files of this package; everything from the release is escaped by the template or by ElementTree.
     style = Markup(_resource("shared.css") + _resource("page.css"))  # noqa: S704
-    own = release.mechanism.report_template()
-    if own is None and release.warning:
-        raise EvaluationError("This release is not differentially private, and its mechanism has no page that says so.")
-    template = environment.get_template(PLAIN_REPORT) if own is None else environment.from_string(own)
+    template = environment.get_template("page.html.j2")
     with making_sense_of(release):
-        common = {"style": style, **_utility(given), **_facts(release)}
-        return template.render({**common, **release.mechanism.report_facts(release)})
+        return template.render({"style": style, **_utility(given), **_facts(release), **contents(release)})
 
 
 def _check_scores(scores: Mapping[str, Any], release: Release) -> None:
@@ -215,7 +219,7 @@ def _facts(release: Release) -> dict[str, Any]:
     certificate = release.certificate
     relation = certificate.epsilon.calibrated_to
     said = {
-        "glance": _glance(release),
+        "glance": cards_of(release),
         "certificate": certificate,
         "noise_words": noise_words,
         "parties": certificate.parties,
@@ -223,7 +227,7 @@ def _facts(release: Release) -> dict[str, Any]:
         "release": release,
         "nist_claims": nist_claims(certificate),
         "signed": release.signatures,
-        "formulas": formula_warning(release.details.public_columns.domains),
+        "formulas": formula_warning(release.published.columns.domains),
     }
     if certificate.warning is not None:  # there is no budget that could be divided
         return said
@@ -250,13 +254,10 @@ def _facts(release: Release) -> dict[str, Any]:
     }
 
 
-def _glance(release: Release) -> list[Card]:
-    """Every column in a picture; none where the mechanism states no law of noise."""
-    try:
-        reading = release.reading
-    except ReleaseError:
-        return []
-    return cards(reading.summaries())
+def cards_of(release: Release) -> list[Card]:
+    """Every column in a picture; none where the release states no law of noise."""
+    reading = reading_if_told(release)
+    return [] if reading is None else cards(reading.summaries())
 
 
 def _headline(epsilon: Mapping[Neighbors, str], relation: Neighbors) -> Headline:

@@ -15,7 +15,6 @@ from starlette.responses import FileResponse, Response
 
 import copublish as cp
 from copublish.studio.context import Situation, StudioSection, situation_of
-from copublish.studio.histograms import column_cards
 from copublish.studio.pages import AS_ATTACHMENT, SameStep, attachment, command_line, page
 from copublish.studio.releases import folder_of, key_of, release_folders
 from copublish.studio.routing import is_text, view
@@ -23,6 +22,8 @@ from copublish.studio.routing import is_text, view
 ROWS = 100
 LONGEST_FILTER = 200
 MOST_FILES = 200
+MOST_VALUES = 200
+"""Values of a column that a page lists."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,8 +97,9 @@ def look(request: Request) -> Response:
         problem=problem,
         release=release,
         people=None if release is None else _people(release),
-        tables=() if release is None else tuple(dict.fromkeys([*release.mechanism.tables, "records"])),
-        cards=[] if release is None else column_cards(release),
+        tables=() if release is None else ("records", *release.tables)[:MOST_FILES],
+        cards=_cards(release),
+        most_values=MOST_VALUES,
         files=_files(folder),
     )
 
@@ -107,7 +109,7 @@ def table(request: Request) -> Response:
     folder = folder_of(situation_of(request), request.path_params["key"])
     release, problem = _loaded(folder)
     name = request.path_params["name"]
-    if release is None or name not in (*release.mechanism.tables, "records"):
+    if release is None or name not in ("records", *release.tables):
         raise HTTPException(404)
     column = request.query_params.get("column", "")
     text = request.query_params.get("text", "")[:LONGEST_FILTER]
@@ -214,6 +216,14 @@ def _people(release: cp.Release) -> str | None:
         return release.count().words
     except cp.ReleaseError:
         return None
+
+
+def _cards(release: cp.Release | None) -> tuple[Any, ...]:
+    """Every column as the report shows it; none of a release that no report can be made of."""
+    try:
+        return () if release is None else cp.report(release).cards
+    except cp.CopublishError:
+        return ()
 
 
 def _files(folder: Path) -> list[str]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rich.console import RenderableType
 from rich.text import Text
 
-from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.release.render.text_tables import add_row, text_table
 from copublish.tools.auditing.odd_records import RELEASED, Symbol
 from copublish.tools.auditing.secure import SecureRun
 from copublish.tools.auditing.statistics import Claim, Tested

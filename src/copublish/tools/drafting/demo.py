@@ -100,7 +100,7 @@ neighbors = "add-remove"        # protects a person's presence; "replace" protec
 
 def example_agreement() -> str:
     """A complete agreement, the one `copublish demo` runs."""
-    return PREAMBLE + COLUMNS_AND_PARTIES + mechanism_named(FIRST_CHOICE).example
+    return PREAMBLE + COLUMNS_AND_PARTIES + mechanism_named(FIRST_CHOICE).settings.example
 
 
 JOBS = np.array(["builder", "driver", "cook", "clerk", "manager", "retired", "student"])

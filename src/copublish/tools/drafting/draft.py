@@ -160,17 +160,17 @@ class _Builder:
                 "expected": said.expected,
                 "public": False,
                 "missing_spellings": ["?", "NA"],
-                **mechanism.drafted.get("records", {}),
+                **mechanism.settings.drafted.get("records", {}),
             },
             **({"class": self._class(class_name)} if said.has_class else {}),
             "attributes": attributes,
             "privacy": {
                 "epsilon": said.epsilon,
                 "neighbors": "add-remove",
-                **mechanism.drafted.get("privacy", {}),
+                **mechanism.settings.drafted.get("privacy", {}),
             },
             "mechanism": {"name": mechanism.name},
-            **tomllib.loads(mechanism.example, parse_float=Decimal),
+            **tomllib.loads(mechanism.settings.example, parse_float=Decimal),
         }
         words = {name: self.dictionary[name].words for name in (*attributes, class_name) if name in self.dictionary}
         return Draft(content, {name: said for name, said in words.items() if said}, self.hints)

@@ -200,7 +200,7 @@ def _open_section(section: str) -> str:
 
 @cache
 def _example_comments(mechanism: str) -> Mapping[Path, str]:
-    return {one.path: one.text for one in comments_in(mechanism_named(mechanism).example)}
+    return {one.path: one.text for one in comments_in(mechanism_named(mechanism).settings.example)}
 
 
 def _entries(draft: Draft, place: Path, table: Mapping[str, Any], explained: set[str]) -> Iterator[_Line]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass as typed
 from scipy.stats import wasserstein_distance
 
-from copublish.mechanisms.shared.generalization import Generalization, GeneralizedValue
+from copublish.release.generalization import Generalization, GeneralizedValue
 from copublish.types import FloatArray, TypedJson
 
 LARGEST_DENSE_TABLE = 2**20
@@ -187,7 +187,7 @@ def mean_sse(data: pd.DataFrame, cut: Generalization, columns: Sequence[str]) ->
         numbers = data[name].to_numpy(dtype=float)
         deviation = float(np.nanstd(numbers)) if not np.isnan(numbers).all() else 0.0
         if deviation > 0:
-            squares += np.nan_to_num((numbers - _centers(numbers, cut.attributes[name].values)) / deviation) ** 2
+            squares += np.nan_to_num((numbers - _centers(numbers, cut.values[name])) / deviation) ** 2
     return float(np.mean(squares / len(columns) ** 2)) if columns and len(data) else None
 
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.errors import FragmentError
-from copublish.mechanisms.base import Publication
-from copublish.mechanisms.shared.generalization import Generalization
 from copublish.release.folder import generalization_of
+from copublish.release.generalization import Generalization
+from copublish.release.publication import Publication
 from copublish.rows.agreed_columns import ambiguous_columns
 from copublish.rows.changes import AnyRule, Change, Changes, changed_cells
 from copublish.rows.encoding import Encoded, encode_batch, need_of
@@ -50,7 +50,7 @@ def generalize(release: Publication | Generalization, data: Source, *, strict: b
     that is not listed is left empty, where a run would have counted the record nowhere.
 
     Args:
-        release: A release of generalized values, or the content of its `cut.json`.
+        release: A release of generalized values, or how one generalized them.
         data: A file, a table in a database or a data frame with the attributes, and the class if it is known.
         strict: Whether values that would have to be changed are an error.
 
@@ -75,16 +75,15 @@ def generalize_and_tell(
     """
     cut = release if isinstance(release, Generalization) else generalization_of(release, CANNOT)
     labels = {
-        name: np.array([value.label for value in attribute.values], dtype=object)[attribute.part_of_code()]
-        for name, attribute in cut.attributes.items()
+        # One more than there are values: that of a record without a listed class.
+        name: np.array([*published, None], dtype=object)[cut.part_of_code(name)]
+        for name, published in cut.labels().items()
     }
-    # One more than there are classes: that of a record without a listed one.
-    labels[cut.class_.name] = np.array([*cut.class_.values, None], dtype=object)
 
     def convert(domain: Domain, encoded: Encoded) -> pa.Array:
         return pa.array(labels[domain.name][encoded.codes], pa.string())
 
-    return _read(cut.public_columns, data, convert, number_type=pa.string(), strict=strict)
+    return _read(cut.columns, data, convert, number_type=pa.string(), strict=strict)
 
 
 def read_values(columns: PublicColumns, source: Source, *, strict: bool = False) -> GeneralizedData:

@@ -82,10 +82,10 @@ def matched_loss(release: Release, data: Source, record_map: str | Path) -> Matc
         of every row, and stays where it is.
     """
     own = read_record_map(record_map, release)
-    rows = _rows(release.details.public_columns, data, own)
+    rows = _rows(release.published.columns, data, own)
     with making_sense_of(release):
         records = release.records.to_pandas().iloc[own.records].reset_index(drop=True)
-    domains = {name: release.details.public_columns.domains[name] for name in rows}
+    domains = {name: release.published.columns.domains[name] for name in rows}
     return loss_of(_numbers(rows, domains), _numbers(records[list(rows)], domains), domains)
 
 

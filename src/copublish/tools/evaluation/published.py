@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from pydantic.dataclasses import dataclass as typed
 
-from copublish.agreement.columns import COUNT, NOISY_COUNT
+from copublish.agreement.columns import COUNT
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.errors import EvaluationError
-from copublish.mechanisms.base import Publication
-from copublish.mechanisms.shared.generalization import Generalization
+from copublish.mechanisms.base import cells_of_table, counted_table, counts_of
+from copublish.release.generalization import Generalization
+from copublish.release.publication import Publication
 from copublish.tools.evaluation import values
 from copublish.types import TypedJson
 
@@ -31,7 +32,7 @@ class Coverage(TypedJson):
     covered: float
 
 
-def coverage(release: Publication, published: Published, raw: pd.DataFrame) -> Coverage | None:
+def coverage(release: Publication, published: ScoredData, raw: pd.DataFrame) -> Coverage | None:
     """Compare every published count that has an error bar with the count of the records.
 
     Args:
@@ -44,19 +45,19 @@ def coverage(release: Publication, published: Published, raw: pd.DataFrame) -> C
     """
     labels = published.labels(raw)
     is_within: list[bool] = []
-    for measured in release.mechanism.measured_counts(release):
-        cells = measured.cells.to_pandas().astype(str)
+    for measured in release.published.tables:
+        cells = cells_of_table(release.published, measured).to_pandas().astype(str)
         names = list(cells.columns)
         true_counts = labels[names].value_counts(sort=False)
         index = pd.MultiIndex.from_frame(cells)
         true = true_counts.reindex(index, fill_value=0).to_numpy()
-        errors = np.abs(true - np.array(measured.noisy_counts))
-        is_within += (errors <= np.array(measured.within_95_percent)).tolist()
+        errors = np.abs(true - measured.values / measured.times)
+        is_within += (errors <= measured.within_95_percent).tolist()
     return Coverage(len(is_within), float(np.mean(is_within))) if is_within else None
 
 
 @dataclass(frozen=True)
-class Published:
+class ScoredData:
     """Published values in the forms that scores need.
 
     Attributes:
@@ -87,17 +88,18 @@ class Published:
         return self.target
 
     @classmethod
-    def of_records(cls, records: pd.DataFrame, domains: Mapping[str, Domain], target: str | None) -> Published:
+    def of_records(cls, records: pd.DataFrame, domains: Mapping[str, Domain], target: str | None) -> ScoredData:
         """Records that hold values of the domains, synthetic or perturbed, as what is scored."""
         return cls(domains, target, as_features(domains, target, records), None, records)
 
     @classmethod
-    def of_release(cls, release: Publication, target: str | None) -> Published:
+    def of_release(cls, release: Publication, target: str | None) -> ScoredData:
         """What any release published. Of generalized values its class is the target."""
-        columns, cut = release.details.public_columns, release.generalization
+        columns, cut = release.published.columns, release.generalization
         if cut is None:
             return cls.of_records(release.records.to_pandas(), columns.domains, target)
-        counts = release.contents.tables["counts"].to_pandas().drop(columns=NOISY_COUNT)
+        cells = cells_of_table(release.published, counted_table(release.published)).to_pandas()
+        counts = cells.assign(**{COUNT: counts_of(release.published)})
         return cls(columns.domains, columns.class_name, counts, COUNT, values.plain_records(release, cut), cut)
 
     def in_its_terms(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -150,7 +152,7 @@ def check_target(release: Publication, target: str | None) -> str | None:
     Raises:
         EvaluationError: If it cannot.
     """
-    columns = release.details.public_columns
+    columns = release.published.columns
     class_name = columns.class_name
     if target is None or target == class_name:
         return class_name
@@ -165,7 +167,7 @@ def check_target(release: Publication, target: str | None) -> str | None:
             f"'{target}' is an attribute of this release, not its class: the release was made to predict "
             f"'{class_name}', and its splits were chosen for that. Use --target {class_name}."
         )
-    if class_name is not None and not release.mechanism.predicts_any_column:
+    if class_name is not None and release.mechanism.settings.draws_for_class:
         raise EvaluationError(
             f"'{target}' is an attribute of this release, not its class: its records were drawn for each "
             f"'{class_name}'. Use --target {class_name}."

@@ -23,8 +23,8 @@ from copublish.tools.evaluation.classification import CLASSIFIERS, ClassifierNam
 from copublish.tools.evaluation.generalize import read_values
 from copublish.tools.evaluation.matched import MatchedLoss, matched_loss
 from copublish.tools.evaluation.prediction import METRICS
-from copublish.tools.evaluation.published import Published, check_target
-from copublish.tools.evaluation.scores import ClassifierScores, Scores, TrainOn, score
+from copublish.tools.evaluation.published import ScoredData, check_target
+from copublish.tools.evaluation.scores import ClassifierScores, ScoreTable, TrainOn, score
 from copublish.types import TypedJson
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Evaluation:
     """
 
     scored: ScoredRelease
-    scores: Scores | None
+    scores: ScoreTable | None
     rules: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
     matched: MatchedLoss | None = None
 
@@ -173,7 +173,7 @@ def evaluate(
         raise EvaluationError("A record map says which row of the raw records a record stands for. Give them as well.")
     if test is None:
         return _matched_alone(release, raw, record_map)
-    columns, predicted = release.details.public_columns, check_target(release, target)
+    columns, predicted = release.published.columns, check_target(release, target)
     is_generalized = release.generalization is not None
     if train_on == "generalized" and not is_generalized:
         raise EvaluationError("This release has records and no generalized values. Use --train-on release.")
@@ -185,7 +185,7 @@ def evaluate(
     if raw is not None:
         trained, rules["raw training"] = _read(columns, raw, "raw training", strict=strict)
     with making_sense_of(release):
-        published = Published.of_release(release, predicted)
+        published = ScoredData.of_release(release, predicted)
     # The trivial baseline has a table of every column by what is predicted: by the class, if there is one.
     by_label = label_last(columns.domains, columns.class_name or predicted)
     scored = ScoredRelease(

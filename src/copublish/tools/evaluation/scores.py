@@ -11,8 +11,8 @@ from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.domain import NumericalDomain
 from copublish.errors import EvaluationError
-from copublish.mechanisms.base import Publication
 from copublish.progress import Progress, no_progress
+from copublish.release.publication import Publication
 from copublish.tools.evaluation import distances, values
 from copublish.tools.evaluation.baseline import WHAT_IT_IS, ClassTables
 from copublish.tools.evaluation.classification import CLASSIFIERS, ClassifierName, accuracy, majority_accuracy
@@ -25,7 +25,7 @@ from copublish.tools.evaluation.prediction import (
     mean_prediction,
     prediction_scores,
 )
-from copublish.tools.evaluation.published import Coverage, Published, coverage
+from copublish.tools.evaluation.published import Coverage, ScoredData, coverage
 from copublish.tools.evaluation.utility import distances_from
 from copublish.types import TypedJson
 
@@ -140,7 +140,7 @@ class NumberScores(TypedJson):
 
 
 @typed(frozen=True, kw_only=True)
-class Scores(TypedJson):
+class ScoreTable(TypedJson):
     """All scores of what was published.
 
     Attributes:
@@ -161,7 +161,7 @@ class Scores(TypedJson):
 
 
 def score(
-    published: Published,
+    published: ScoredData,
     test: pd.DataFrame,
     raw: pd.DataFrame | None = None,
     *,
@@ -170,10 +170,10 @@ def score(
     train_on: TrainOn = "release",
     classifiers: Sequence[ClassifierName] = CLASSIFIERS,
     progress: Progress = no_progress,
-) -> Scores:
+) -> ScoreTable:
     """All scores; the same call gives the same numbers.
 
-    For the records of any mechanism: `score(Published.of_records(frame, agreement.columns, target), test, train)`.
+    For the records of any mechanism: `score(ScoredData.of_records(frame, agreement.columns, target), test, train)`.
     Where nothing is predicted no classifier is trained.
 
     Args:
@@ -197,7 +197,7 @@ def score(
         []
         if raw is None or baseline is None
         else [
-            Published.of_records(baseline.draw(raw, np.random.default_rng(run)), published.domains, published.target)
+            ScoredData.of_records(baseline.draw(raw, np.random.default_rng(run)), published.domains, published.target)
             for run in range(BASELINE_RUNS)
         ]
     )
@@ -207,7 +207,7 @@ def score(
         progress("classifiers", number, len(classifiers))
         classification.append(classification_scores(published, test, raw, train_on, classifier, drawn))
     progress("classifiers", len(classifiers), len(classifiers))
-    return Scores(
+    return ScoreTable(
         classification=tuple(classification),
         ranked_by=METRICS[0],
         baseline_is=WHAT_IT_IS if drawn else None,
@@ -222,12 +222,12 @@ def _reference(test: pd.DataFrame, raw: pd.DataFrame | None) -> tuple[pd.DataFra
 
 
 def classification_scores(
-    published: Published,
+    published: ScoredData,
     test: pd.DataFrame,
     raw: pd.DataFrame | None,
     train_on: TrainOn,
     classifier: ClassifierName,
-    drawn: Sequence[Published] = (),
+    drawn: Sequence[ScoredData] = (),
 ) -> ClassifierScores:
     """All scores of one classifier, trained on what was published, on raw records and on the trivial baseline.
 
@@ -276,8 +276,8 @@ def _difference(one: Prediction | None, other: Prediction | None) -> AreaDiffere
 
 
 def distance_scores(
-    published: Published,
-    drawn: Sequence[Published],
+    published: ScoredData,
+    drawn: Sequence[ScoredData],
     test: pd.DataFrame,
     raw: pd.DataFrame | None,
     release: Publication | None,
@@ -304,7 +304,7 @@ def distance_scores(
     )
 
 
-def marginal_scores(published: Published, test: pd.DataFrame, raw: pd.DataFrame | None) -> MarginalScores:
+def marginal_scores(published: ScoredData, test: pd.DataFrame, raw: pd.DataFrame | None) -> MarginalScores:
     """Total variations, of the agreed domains' values and, where they are coarser, of the published values."""
     domains, cut = published.domains, published.cut
     reference, compared_with = _reference(test, raw)
@@ -326,7 +326,7 @@ def _errors_by_ways(codes: Sequence[pd.DataFrame], sizes: Mapping[str, int]) -> 
     return {ways: error for ways, error in errors.items() if error is not None}
 
 
-def number_scores(published: Published, test: pd.DataFrame, raw: pd.DataFrame | None) -> NumberScores:
+def number_scores(published: ScoredData, test: pd.DataFrame, raw: pd.DataFrame | None) -> NumberScores:
     """How far numerical columns are off, each on its own and in how they rise and fall together."""
     reference, compared_with = _reference(test, raw)
     records, cut = published.records, published.cut

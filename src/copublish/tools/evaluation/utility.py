@@ -15,7 +15,7 @@ import pandas as pd
 from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.domain import NumericalDomain
-from copublish.mechanisms.base import Publication
+from copublish.release.publication import Publication
 from copublish.tools.evaluation.classification import ClassifierName
 from copublish.tools.evaluation.distances import correlation_error, mean_errors, number_statistics
 from copublish.tools.evaluation.prediction import (
@@ -28,7 +28,7 @@ from copublish.tools.evaluation.prediction import (
     mean_estimate,
     prediction_scores,
 )
-from copublish.tools.evaluation.published import Published, coverage
+from copublish.tools.evaluation.published import ScoredData, coverage
 from copublish.tools.evaluation.values import neutral_errors
 from copublish.types import TypedJson
 
@@ -63,7 +63,7 @@ class Utility:
 
 
 def utility_of(
-    published: Published,
+    published: ScoredData,
     train: pd.DataFrame,
     test: pd.DataFrame,
     *,
@@ -90,7 +90,7 @@ def utility_of(
 
 
 def raw_utility(
-    published: Published, test: pd.DataFrame, *, classifiers: Sequence[ClassifierName] = RANKED_CLASSIFIERS
+    published: ScoredData, test: pd.DataFrame, *, classifiers: Sequence[ClassifierName] = RANKED_CLASSIFIERS
 ) -> Utility:
     """Score records as if they were published as they are; the distances are those of the test records from them.
 
@@ -101,7 +101,7 @@ def raw_utility(
     return Utility(predictions, {**distances_from(test, published.records, published), "coverage": None})
 
 
-def distances_from(records: pd.DataFrame, data: pd.DataFrame, published: Published) -> dict[str, float | None]:
+def distances_from(records: pd.DataFrame, data: pd.DataFrame, published: ScoredData) -> dict[str, float | None]:
     """How far records are from data, in tables, in numbers on their own and in how they depend on each other.
 
     Tables are compared on quantiles of the data, not on the agreed cells. Of no records the tables have nothing in

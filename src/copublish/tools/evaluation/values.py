@@ -16,8 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copublish.agreement.domain import Domain, NumericalDomain
-from copublish.mechanisms.base import Publication
-from copublish.mechanisms.shared.generalization import Generalization, GeneralizedValue
+from copublish.release.generalization import Generalization, GeneralizedValue
+from copublish.release.publication import Publication
 from copublish.tools.evaluation.distances import WAYS, MarginalErrors, marginal_errors
 from copublish.types import FloatArray, IntArray
 
@@ -32,16 +32,16 @@ def plain_records(release: Publication, cut: Generalization, seed: int = 0) -> p
     generator = np.random.default_rng(seed)
     records = release.records.to_pandas()
     columns: dict[str, Any] = {}
-    for name, attribute in cut.attributes.items():
-        is_number = attribute.domain.kind == "numerical"
+    for name, published in cut.values.items():
+        is_number = isinstance(cut.columns.domains[name], NumericalDomain)
         column = np.full(len(records), np.nan) if is_number else np.empty(len(records), dtype=object)
         labels = records[name].astype(str).to_numpy()
-        for value in attribute.values:
+        for value in published:
             here = np.flatnonzero(labels == value.label)
             column[here] = generator.permutation(_spread(value, len(here)))
         columns[name] = column
-    class_name = cut.class_.name
-    return pd.DataFrame({**columns, class_name: records[class_name].astype(str).to_numpy(dtype=object)})
+    others = {name: records[name].astype(str).to_numpy(dtype=object) for name in cut.labels() if name not in columns}
+    return pd.DataFrame({**columns, **others})
 
 
 def _spread(value: GeneralizedValue, n: int) -> NDArray[Any]:
@@ -74,14 +74,11 @@ def _positions(column: pd.Series, values: tuple[str, ...]) -> IntArray:
 
 def published_codes(cut: Generalization, codes: pd.DataFrame) -> pd.DataFrame:
     """For each code of a domain the number of the published value it falls into."""
-    part_of_code = {name: attribute.part_of_code() for name, attribute in cut.attributes.items()}
-    return pd.DataFrame(
-        {name: part_of_code[name][codes[name]] if name in part_of_code else codes[name] for name in codes}
-    )
+    return pd.DataFrame({name: cut.part_of_code(name)[codes[name]] for name in codes})
 
 
 def published_labels(cut: Generalization, published: pd.DataFrame) -> pd.DataFrame:
-    """Published codes as categorical columns, in the order in which the release lists its values."""
+    """ScoredRelease codes as categorical columns, in the order in which the release lists its values."""
     return pd.DataFrame(
         {
             name: pd.Categorical.from_codes(published[name].to_numpy(), categories=list(labels))

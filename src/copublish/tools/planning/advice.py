@@ -15,7 +15,6 @@ from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.engines.spu.products import records_of_products
 from copublish.mechanisms.registry import mechanism_of
-from copublish.mechanisms.shared.tuning import Setting, spell
 from copublish.progress import Progress, no_progress
 from copublish.release.describe import describe
 from copublish.rows.sources import Source
@@ -47,6 +46,8 @@ from copublish.tools.planning.trials import (
     variants_of,
     verdict,
 )
+from copublish.tools.planning.tuning import Setting, spell
+from copublish.tools.planning.tunings import tuning_of
 
 EPSILONS = ("0.1", "0.25", "0.5", "1", "2")
 RUNS = 5
@@ -163,7 +164,7 @@ class _Trials:
     ) -> None:
         self.agreement, self.others, self.runs, self.is_made_up = agreement, variants[1:], runs, is_made_up
         self.budget, self.budgets = spell(agreement.privacy.epsilon), budgets
-        self.tuning = mechanism_of(agreement).tuning
+        self.tuning = tuning_of(agreement)
         self.settings = [Setting(self.budget)]
         if self.tuning is not None:
             every = list(self.tuning.settings(agreement, [self.budget], {**self.tuning.tried, **tried}))
@@ -248,13 +249,12 @@ class _Trials:
 
 
 def _agreed(agreement: Agreement) -> AgreedSetting:
-    mechanism, delta = mechanism_of(agreement), agreement.privacy.delta
-    keys = () if mechanism.tuning is None else mechanism.tuning.tried
+    tuning, delta = tuning_of(agreement), agreement.privacy.delta
     return AgreedSetting(
-        mechanism=mechanism.name,
+        mechanism=mechanism_of(agreement).name,
         epsilon=spell(agreement.privacy.epsilon),
         delta=None if delta is None else str(delta),
-        tuned={key: getattr(agreement.mechanism, key) for key in keys},
+        tuned={} if tuning is None else {key: getattr(agreement.mechanism, key) for key in tuning.tried},
     )
 
 

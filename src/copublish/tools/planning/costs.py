@@ -21,7 +21,7 @@ from typing import Any, Literal
 from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.model import Agreement
-from copublish.mechanisms.shared.tuning import Work
+from copublish.tools.planning.tuning import Work
 from copublish.types import TypedJson
 
 LOOP = 2_000_000

@@ -19,7 +19,6 @@ from copublish.agreement.model import Agreement
 from copublish.engines.spu.products import records_of_products
 from copublish.files.home import home_folder, make_private_folder
 from copublish.files.regular import read_regular
-from copublish.mechanisms.registry import mechanism_of
 from copublish.party.local.simulation import simulate_fragments
 from copublish.release.folder import Release
 from copublish.tools.planning.costs import (
@@ -32,6 +31,7 @@ from copublish.tools.planning.costs import (
     unknown_cost,
 )
 from copublish.tools.planning.tables import as_fragments, made_up_table
+from copublish.tools.planning.tunings import tuning_of
 
 RECORDS = 1000
 """Of made-up data, whose release stands for the shapes of a real one."""
@@ -69,7 +69,7 @@ def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_
         round_trip_seconds: How long a message and its answer take.
         bytes_per_second: What the slower direction carries.
     """
-    if agreement.engine.name != "spu" or (tuning := mechanism_of(agreement).tuning) is None:
+    if agreement.engine.name != "spu" or (tuning := tuning_of(agreement)) is None:
         return unknown_cost(agreement)
     generator = np.random.default_rng(0)
     table = made_up_table(agreement, RECORDS, generator)
@@ -96,7 +96,7 @@ def run_cost(agreement: Agreement, release: Release | None, n_records: int) -> P
         release: One of it, whose shapes stand for those of the run.
         n_records: How many records there would be.
     """
-    tuning = mechanism_of(agreement).tuning
+    tuning = tuning_of(agreement)
     if agreement.engine.name != "spu" or tuning is None or release is None:
         return unknown_cost(agreement)
     work = tuning.work(agreement, release, n_records, records_of_products)

@@ -10,8 +10,8 @@ from typing import Literal
 
 from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError, EvaluationError
-from copublish.mechanisms.shared.tuning import Setting
 from copublish.release.describe import Description, describe
+from copublish.tools.planning.tuning import Setting
 
 TRIED = tuple(
     format(Decimal(digits).scaleb(power).normalize(), "f") for power in range(-7, 0) for digits in range(10, 101)

@@ -14,7 +14,6 @@ from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.mechanisms.shared.tuning import Setting, spell
 from copublish.progress import Progress, no_progress
 from copublish.rows.sources import Source
 from copublish.tools.evaluation.baseline import BASELINE
@@ -34,6 +33,7 @@ from copublish.tools.planning.trials import (
     variants_of,
     with_mechanism,
 )
+from copublish.tools.planning.tuning import Setting, spell
 from copublish.types import TypedJson
 
 PUBLIC, MADE_UP = "public", "made up"

@@ -19,15 +19,16 @@ from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError, EvaluationError
 from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.registry import AnyMechanism, mechanism_named, mechanism_of, mechanisms
-from copublish.mechanisms.shared.tuning import Setting
 from copublish.party.local.simulation import simulate_fragments
 from copublish.release.folder import Release
 from copublish.tools.evaluation.baseline import BASELINE, ClassTables
 from copublish.tools.evaluation.classification import ClassifierName, majority_accuracy
 from copublish.tools.evaluation.prediction import RANKED_CLASSIFIERS
-from copublish.tools.evaluation.published import Published
+from copublish.tools.evaluation.published import ScoredData
 from copublish.tools.evaluation.utility import Difference, Summary, SummaryScores, raw_utility, utility_of
 from copublish.tools.planning.tables import as_fragments
+from copublish.tools.planning.tuning import Setting
+from copublish.tools.planning.tunings import tuning_of
 from copublish.types import TypedJson
 
 ALL = "all"
@@ -87,7 +88,7 @@ def with_mechanism(agreement: Agreement, name: str) -> Agreement:
     if wanted is mechanism_of(agreement):
         return agreement
     content = agreement.model_dump(by_alias=True)
-    usual = tomllib.loads(wanted.example).get("mechanism", {})
+    usual = tomllib.loads(wanted.settings.example).get("mechanism", {})
     content["mechanism"] = {**usual, "name": name, **_gaussian_noise(wanted, agreement)}
     if not wanted.settings.noise_follows_delta and "noise" not in content["mechanism"]:
         content["privacy"]["delta"] = None
@@ -283,19 +284,19 @@ class TrialGround:
 
     def raw(self) -> Summary:
         """What the training records give as they are."""
-        published = Published.of_records(self.train, self.agreement.columns, self.target)
+        published = ScoredData.of_records(self.train, self.agreement.columns, self.target)
         return Summary([raw_utility(published, self.test, classifiers=self._classifiers)], is_noisy=False)
 
     def largest_class(self) -> float:
         """The accuracy of always saying the most frequent class."""
-        published = Published.of_records(self.train, self.agreement.columns, self.target)
+        published = ScoredData.of_records(self.train, self.agreement.columns, self.target)
         return majority_accuracy(published.cells, published.as_features(self.test), self.target)
 
     def baseline(self, agreement: Agreement, runs: int) -> Summary:
         """What the trivial baseline gives with the budget of an agreement; the same each time."""
         tables = ClassTables.beside(agreement, self.target)
         drawn = [tables.draw(self.train, np.random.default_rng(run)) for run in range(runs)]
-        published = [Published.of_records(one, self.agreement.columns, self.target) for one in drawn]
+        published = [ScoredData.of_records(one, self.agreement.columns, self.target) for one in drawn]
         return Summary([utility_of(one, self.train, self.test, classifiers=self._classifiers) for one in published])
 
     def releases(self, agreement: Agreement, runs: int) -> list[Release]:
@@ -307,7 +308,7 @@ class TrialGround:
         return Summary(
             [
                 utility_of(
-                    Published.of_release(release, self.target),
+                    ScoredData.of_release(release, self.target),
                     self.train,
                     self.test,
                     release=release,
@@ -397,9 +398,9 @@ class Trial:
 def try_setting(ground: TrialGround, agreement: Agreement, setting: Setting, runs: int) -> Trial:
     """Release records `runs` times with fresh noise and score each release."""
     agreement = setting.apply(agreement)
-    mechanism = mechanism_of(agreement)
+    mechanism, tuning = mechanism_of(agreement), tuning_of(agreement)
     releases = ground.releases(agreement, runs)
-    measured = {} if mechanism.tuning is None else mechanism.tuning.measured(agreement, releases)
+    measured = {} if tuning is None else tuning.measured(agreement, releases)
     return Trial(
         mechanism=mechanism.name,
         setting=setting,

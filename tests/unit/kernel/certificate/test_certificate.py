@@ -23,8 +23,8 @@ from copublish.kernel.accounting.disclosures import NEIGHBORS
 from copublish.kernel.accounting.formatting import show_bound, show_exact, state_disclosure
 from copublish.kernel.certificate.build import Circumstances, build_certificate
 from copublish.kernel.certificate.certificate import Certificate
-from copublish.mechanisms.shared.privacy_words import epsilon_rows
 from copublish.mechanisms.specialization.plan import SpecializationPlan
+from copublish.release.render.privacy_words import epsilon_rows
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.profiles import examples
 

@@ -22,6 +22,7 @@ from copublish.kernel.accounting.disclosures import NEIGHBORS, Divided
 from copublish.kernel.programs.noise import measurement_fits
 from copublish.kernel.records.joint_table import JointTable
 from copublish.mechanisms.copula.model import (
+    LOADING_SCALE,
     SCORE_LIMIT,
     correlation_for,
     fit_copula,
@@ -29,7 +30,7 @@ from copublish.mechanisms.copula.model import (
     normal_scores,
 )
 from copublish.mechanisms.copula.plan import CopulaPlan, products_l1
-from copublish.mechanisms.copula.publish import draw_columns
+from copublish.mechanisms.copula.records import draw_columns
 from copublish.mechanisms.copula.run import estimated_total
 from copublish.mechanisms.copula.run_products import joint_product_sums
 from copublish.mechanisms.copula.settings import MAX_COLUMNS
@@ -264,9 +265,12 @@ def test_eigenvalues_are_those_of_numpy():
 def test_sums_that_no_variables_have_still_give_a_correlation_matrix():
     counts = [np.array([50, 50])] * 3
     scores = [normal_scores(own) for own in counts]
-    model = fit_copula(counts, scores, 100 * SCORE_LIMIT**2 * np.array([1, 1, -1]))
-    assert np.diag(model.correlations) == pytest.approx([1, 1, 1])
-    assert np.linalg.eigvalsh(model.correlations).min() > -1e-9
+    loadings = fit_copula(counts, scores, 100 * SCORE_LIMIT**2 * np.array([1, 1, -1])) / LOADING_SCALE
+    correlations = loadings @ loadings.T
+    assert np.diag(correlations) == pytest.approx([1, 1, 1], abs=1e-5)
+    assert np.linalg.eigvalsh(correlations).min() > -1e-9
+    # The three wanted ones, 1, 1 and -1, are of no variables; the nearest sign pattern keeps two of them.
+    assert np.linalg.eigvalsh(np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1]])).min() < -0.9
 
 
 def test_drawn_columns_have_the_released_counts_and_the_wanted_correlation():
@@ -334,7 +338,8 @@ def test_without_noise_synthetic_records_encode_to_the_real_marginals(partition)
     for name, domain in agreement.columns.items():
         real_counts, counts = (np.bincount(codes[name], minlength=domain.size).tolist() for codes in (real, synthetic))
         assert counts == real_counts, name
-        assert list(release.details.columns[name].noisy_counts) == real_counts
+        (counted,) = (own for own in release.published.tables if own.columns == (name,))
+        assert counted.values.tolist() == real_counts
 
 
 def test_numbers_are_written_with_the_agreed_decimals_or_those_of_the_grid():

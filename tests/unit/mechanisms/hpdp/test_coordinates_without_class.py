@@ -15,6 +15,7 @@ import copublish.mechanisms.hpdp.coordinates as moments
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.mechanisms.hpdp.run import local_sums
 from copublish.party.local.simulation import read_fragments
+from copublish.release.measurements import measurements_json
 from copublish.release.report.page import report_page
 from support import no_noise, repartition, simulate_with, small_mapping
 
@@ -144,14 +145,16 @@ def test_a_release_says_that_it_has_no_class_and_nothing_about_one():
     agreement = agreed(BILLS, **{"privacy.epsilon": 5})
     table = bills(4000, np.random.default_rng(4))
     release = simulate_with(agreement, {"p0": table.iloc[:200], "p1": table.iloc[200:]}, no_noise(("p0", "p1")))
-    details = release.details.to_json()
-    assert details["has_class"] is False and release.details.public_columns.class_name is None
+    assert measurements_json(release.published)["has_class"] is False
+    assert release.published.columns.class_name is None
     assert not any("class" in disclosure.what for disclosure in release.certificate.disclosures)
     assert "class" not in release.files()["README.md"].decode()
     page = report_page(release)
     assert "in every class" not in page and "the class is in" not in page
     assert "share_error_with_class" not in json.dumps(cp.describe(agreement).to_dict())
     assert release.mean("first").value == pytest.approx(table["first"].mean(), abs=2.5)
-    with pytest.raises(cp.ReleaseError, match=r"Cells of 'first' were counted alone\. Ask for the correlation"):
+    with pytest.raises(
+        cp.ReleaseError, match=r"Nothing was measured that has 'first' and 'group' together.* for a correlation"
+    ):
         release.mean("first", among={"group": "low"})
     assert release.correlation("first", "second").value > 0.5

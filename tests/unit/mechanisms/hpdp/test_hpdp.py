@@ -7,6 +7,7 @@ add/remove; sums against a naive loop.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -25,8 +26,10 @@ from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinate
 from copublish.mechanisms.hpdp.plan import HpdpPlan
 from copublish.mechanisms.hpdp.run import local_sums
 from copublish.mechanisms.hpdp.settings import MAX_COORDINATES, MIN_EPSILON
+from copublish.mechanisms.published import Cells, Measured
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.simulation import read_fragments
+from copublish.release.render.parts import deviation_in_people
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 
@@ -332,36 +335,45 @@ def test_by_their_grids_numbers_keep_their_shape_by_class_and_go_together():
     assert (drawn["first"] % 1 == 0).all()
 
 
-def test_hpdp_json_tells_how_numbers_are_spread_and_missing_ones_stay_apart():
+def test_the_model_tells_how_numbers_are_spread_and_missing_ones_stay_apart():
     mapping = bills_mapping({"paid": BILL | {"missing": "category"}})
     agreement = cp.agreement_from_mapping(mapping)
     table = bills(3000, np.random.default_rng(4))[["paid", "late"]]
     table["paid"] = table["paid"].where(np.arange(3000) % 4 > 0)
     release = simulate_with(agreement, {"p0": table, "p1": table.iloc[:0]}, no_noise(agreement.party_names))
-    details, present = release.details.columns["paid"], table["paid"].dropna()
-    assert abs(details.missing_share - 0.25) < 0.001
+    spread, present = release.published.model.spreads["paid"], table["paid"].dropna()
+    cells, missing = np.sum(spread.by_class, axis=0), sum(spread.missing)
+    assert abs(missing / (missing + cells.sum()) - 0.25) < 0.001
     assert abs(release.to_pandas()["paid"].isna().mean() - 0.25) < 0.04
     edges = [-np.inf, *map(float, agreement.domains["paid"].thresholds), np.inf]
-    assert np.allclose(details.shares, np.histogram(present, edges)[0] / len(present), atol=0.002)
-    assert abs(details.mean - present.mean()) < 0.05 * present.std()
+    assert np.allclose(cells / cells.sum(), np.histogram(present, edges)[0] / len(present), atol=0.002)
+    assert abs(release.mean("paid").value - present.mean()) < 0.05 * present.std()
 
 
-def test_sums_that_the_class_is_in_have_less_noise_by_its_weight_and_hpdp_json_says_which():
+def test_sums_that_the_class_is_in_have_less_noise_by_its_weight_and_measurements_say_which():
     """Statistical: squares of n draws of Laplace noise have mean 2 b^2 and deviation sqrt(20 / n) b^2; at most 5."""
     attributes = {f"n{i}": NUMBER for i in range(24)}
     for classes in (["n", "y"], ["n", "y", "m"]):
         mapping = hpdp_mapping(attributes=attributes, **{"class": {"name": "c", "values": classes}})
         agreement = cp.agreement_from_mapping(mapping)
         nobody = random_table(agreement, 1, np.random.default_rng(8)).iloc[:0]  # so that noise is all there is
-        details = simulate_with(agreement, {"p0": nobody, "p1": nobody}, seeded(agreement.party_names, 3)).details
-        rows = np.array(details.noisy_sums.products, dtype=float)
-        names = np.array(details.coordinates)[rows[:, :2].astype(int)]
-        with_class = np.array([one.startswith("c") != other.startswith("c") for one, other in names])
-        assert (rows[with_class, 3] == CLASS_WEIGHT).all()
-        for members, times_less in ((with_class, CLASS_WEIGHT), (~with_class & (rows[:, 3] == 1), 1)):
-            in_people = rows[members, 2] / rows[members, 3] / UNIT**2
-            expected = (details.noise_deviation_in_people / times_less) ** 2
+        release = simulate_with(agreement, {"p0": nobody, "p1": nobody}, seeded(agreement.party_names, 3))
+        pairs = [own for own in release.published.measured if len(own.columns) == 2]
+        for members, times_less in (
+            ([own for own in pairs if "c" in own.columns], CLASS_WEIGHT),
+            ([own for own in pairs if "c" not in own.columns], 1),
+        ):
+            assert {own.times // unit_of(own) for own in members} == {times_less}
+            in_people = np.concatenate([own.values * unit_of(own) / own.times for own in members]) / UNIT**2
+            expected = (release.published.model.noise_deviation / times_less) ** 2
             assert abs((in_people**2).mean() / expected - 1) < 5 * np.sqrt(5 / len(in_people)) < CLASS_WEIGHT**2 - 1
+            told = {deviation_in_people(own) * unit_of(own) / UNIT**2 for own in members}
+            assert max(told) == pytest.approx(min(told)) == pytest.approx(np.sqrt(expected))
+
+
+def unit_of(measured: Measured) -> int:
+    """The factor of a sum for the axes that count people: coordinates are parts of 1/UNIT, and cells are whole."""
+    return UNIT ** sum(isinstance(axis, Cells) for axis in measured.axes)
 
 
 def test_it_makes_no_difference_how_records_are_spread_over_owners():
@@ -372,7 +384,8 @@ def test_it_makes_no_difference_how_records_are_spread_over_owners():
         by = table["region"].map({"north": 0, "south": 1, "east": parties - 1}) if parties == 2 else table.index % 5
         frames = {f"p{i}": table[by == i] for i in range(parties)}
         release = simulate_with(agreement, frames, no_noise(agreement.party_names))
-        released.append((release.details.noisy_sums, release.details.columns))
+        sums = [(own.axes, own.values.tolist()) for own in release.published.measured]
+        released.append((sums, replace(release.published.model, key="")))
         records = release.records
     assert released[0] == released[1]
     assert records.num_rows == 500
@@ -428,7 +441,7 @@ def test_a_public_number_of_records_is_not_measured_and_is_what_comes_out():
     release = simulate_with(
         agreement, {"p0": table.iloc[:100], "p1": table.iloc[100:]}, seeded(agreement.party_names, 3)
     )
-    assert release.records.num_rows == 300 and release.details.noisy_sums.records == ()
+    assert release.records.num_rows == 300 and all(own.axes for own in release.published.measured)
 
 
 @pytest.mark.parametrize("size", [3, MAX_COORDINATES])
@@ -503,7 +516,11 @@ def test_gaussian_certificates_and_ledgers_state_delta():
     assert certificate.disclosures[0].noise.law == "discrete Gaussian"
     assert certificate.disclosures[0].noise.times_less_where_weighted == CLASS_WEIGHT
     assert f"weighted by {CLASS_WEIGHT}" in certificate.disclosures[0].what
-    assert f"carry {CLASS_WEIGHT} times less" in release.files()["README.md"].decode()
+    within = certificate.disclosures[0].noise.within_95_percent
+    for table in release.published.tables:  # counts of one column are weighted, those of two are not
+        assert table.within_95_percent * (CLASS_WEIGHT if len(table.columns) == 1 else 1) == pytest.approx(within)
+    readme = release.files()["README.md"].decode()
+    assert all(f"is off by at most {error:.5g} people" in readme for error in (within, within / CLASS_WEIGHT))
     assert certificate.disclosures[0].rho.keys() == set(NEIGHBORS)
     assert "delta 1.0e-06" in certificate.protected[0]
     assert any("candidates" in seen for seen in certificate.views["p0"])

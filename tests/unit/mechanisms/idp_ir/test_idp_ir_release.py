@@ -113,7 +113,7 @@ def test_every_reading_runs_and_stays_within_the_domains(kind, order):
     records = release.to_pandas()
     assert len(records) == 61 and records["age"].between(18, 99).all() and records["income"].between(0, 100).all()
     assert set(records["job"]) <= set(agreement.domains["job"].values)
-    assert release.details.local_sensitivity == kind
+    assert release.published.model.local_sensitivity == kind
 
 
 def test_exact_is_what_is_meant_without_a_word_and_vector_is_its_other_name():

@@ -60,19 +60,20 @@ def test_the_exact_sensitivity_of_plain_idp_is_the_largest_move_of_one_record(va
 def test_what_is_said_of_plain_idp_names_no_clusters():
     agreement = idp_ir_agreement("horizontal", k=1)
     release = simulate_with(agreement, data(agreement)[1], seeded(agreement.party_names, 2))
-    assert release.certificate.warning == WARNING_WITHOUT_CLUSTERS == release.details.warning
+    assert release.certificate.warning == WARNING_WITHOUT_CLUSTERS == release.published.model.warning
     assert release.records.schema.metadata[b"warning"].decode() == WARNING_WITHOUT_CLUSTERS
     words = [*release.certificate.not_protected, *(said.what for said in release.certificate.disclosures)]
     assert not [sentence for sentence in words if "cluster" in sentence]
     assert {said.epsilon["replace"] for said in release.certificate.disclosures} == {"unbounded"}
-    about = release.mechanism.about(release)
-    assert "plain iDP" in about.what and "cluster" not in about.what + about.errors
+    note, _ = release.published.model.notes  # the second one quotes the agreement
+    assert "plain iDP" in note and "cluster" not in note
 
 
 def test_with_clusters_the_warning_stays_what_it_was():
     agreement = idp_ir_agreement("horizontal")
     release = simulate_with(agreement, data(agreement)[1], seeded(agreement.party_names, 2))
-    assert release.certificate.warning == WARNING == release.details.warning
+    assert release.certificate.warning == WARNING == release.published.model.warning
+    assert any("Clusters have" in note for note in release.published.model.notes)
 
 
 def test_plain_idp_has_to_be_acknowledged_as_well():

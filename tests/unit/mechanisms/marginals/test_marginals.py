@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,10 @@ from copublish.errors import EngineError
 from copublish.kernel.accounting.disclosures import NEIGHBORS
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.marginals.plan import MarginalsPlan
-from copublish.mechanisms.marginals.publish import MarginalsDetails, file_of
+from copublish.mechanisms.marginals.publish import MarginalsModel
 from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.shared.noise_laws import deviation_of
+from copublish.release.measurements import table_name
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 N_RECORDS = 600
@@ -93,20 +95,20 @@ def test_without_noise_measured_tables_are_those_of_pandas_however_records_are_d
     agreement = agreement_with(partition, parties=parties, delta=delta, rounds=3)
     table = people(agreement)
     release, labels = released(agreement, table), cells(agreement, table)
-    measured = release.to_pandas("tables")
-    assert measured["table"].max() >= 5  # the first four, and at least one that was chosen
-    for _, rows in measured.groupby("table"):
-        names = [rows[f"column_{place}"].iloc[0] for place in (1, 2)]
+    assert len(release.tables) >= 5  # the first four, and at least one that was chosen
+    for table_file in release.tables:
+        rows = release.to_pandas(table_file)
+        names = list(rows.columns[:2])
         expected = labels.groupby(names).size()
         for _, row in rows.iterrows():
-            assert row["noisy_count"] == expected.get((row["value_1"], row["value_2"]), 0)
+            assert row["noisy_count"] == expected.get((row[names[0]], row[names[1]]), 0)
 
 
 def test_the_first_round_chooses_the_pair_that_the_class_tables_get_most_wrong() -> None:
     agreement = agreement_with(rounds=1)
-    details = released(agreement, people(agreement)).details
-    assert isinstance(details, MarginalsDetails)
-    assert details.rounds == (("job", "region"),)
+    model = released(agreement, people(agreement)).published.model
+    assert isinstance(model, MarginalsModel)
+    assert model.rounds == (("job", "region"),)
 
 
 @pytest.mark.usefixtures("no_gaussian_noise")
@@ -116,11 +118,11 @@ def test_without_noise_records_have_the_measured_tables_up_to_rounding() -> None
     release = released(agreement, table)
     real, drawn = cells(agreement, table), cells(agreement, release.to_pandas())
     assert len(drawn) == N_RECORDS
-    for measured in release.details.tables:
+    for measured in release.published.tables:
         names = list(measured.columns)
         counts, expected = drawn.groupby(names).size(), real.groupby(names).size()
         # The model does not know that there was no noise, so it takes counts at their word up to that.
-        assert counts.sub(expected, fill_value=0).abs().max() <= 2 * measured.noise_deviation_in_people
+        assert counts.sub(expected, fill_value=0).abs().max() <= 2 * deviation_of(measured.noise)
 
 
 def test_numbers_are_spread_evenly_inside_their_cells_and_whole_numbers_stay_whole() -> None:
@@ -137,9 +139,9 @@ def test_numbers_are_spread_evenly_inside_their_cells_and_whole_numbers_stay_who
 
 def test_with_columns_first_every_column_is_measured_alone_and_the_class_is_one_of_them() -> None:
     agreement = agreement_with(rounds=2, first="columns")
-    details = released(agreement, people(agreement)).details
-    assert [table.columns for table in details.tables[:5]] == [(name,) for name in agreement.columns]
-    assert all(len(table.columns) == 2 for table in details.tables[5:])
+    tables = released(agreement, people(agreement)).published.tables
+    assert [table.columns for table in tables[:5]] == [(name,) for name in agreement.columns]
+    assert all(len(table.columns) == 2 for table in tables[5:])
 
 
 def test_triples_have_the_class_in_them() -> None:
@@ -152,10 +154,10 @@ def test_triples_have_the_class_in_them() -> None:
 def test_listed_tables_are_measured_and_none_is_chosen() -> None:
     agreement = agreement_with(tables=[["region", "job"], ["age", "income", "default"]])
     release = released(agreement, people(agreement))
-    found = [table.columns for table in release.details.tables]
+    found = [table.columns for table in release.published.tables]
     # In agreed order; ("age", "default") and ("income", "default") are in the second one.
     assert found == [("job", "default"), ("region", "default"), ("job", "region"), ("age", "income", "default")]
-    assert release.details.rounds == ()
+    assert release.published.model.rounds == ()
 
 
 @pytest.mark.slow
@@ -170,7 +172,7 @@ def test_listed_tables_run_on_masked_sums() -> None:
     frames = fragment_frames(agreement, people(agreement), np.random.default_rng(1))
     release = cp.simulate(agreement, frames, engine="masked-sum")
     assert release.certificate.engine.name == "masked-sum"
-    assert len(release.details.tables) == 5
+    assert len(release.published.tables) == 5
 
 
 def test_an_owner_without_records_takes_part() -> None:
@@ -183,7 +185,7 @@ def test_an_owner_without_records_takes_part() -> None:
 def test_no_records_at_all_give_a_release() -> None:
     agreement = agreement_with(rounds=2, delta="1e-6")
     release = released(agreement, people(agreement).iloc[:0], seeded(agreement.party_names, 3))
-    assert release.details.estimated_records >= 1
+    assert release.published.model.estimated_records >= 1
 
 
 def test_the_release_is_read_back_and_has_a_page(tmp_path) -> None:
@@ -191,10 +193,10 @@ def test_the_release_is_read_back_and_has_a_page(tmp_path) -> None:
     release = released(agreement, people(agreement), seeded(agreement.party_names, 3))
     release.write(tmp_path / "release")
     again = cp.load_release(tmp_path / "release")
-    assert again.digest() == release.digest() and again.details == release.details
+    assert again.digest() == release.digest() and again.published.model == release.published.model
     page = cp.report(again).html
     assert "What was measured" in page and "<svg" in page and "all together cost 2" in page
-    assert {"records.csv", "tables.parquet", "marginals.json"} <= {
+    assert {"records.csv", "records.parquet", "measurements.json", "model.json", "measured"} <= {
         file.name for file in (tmp_path / "release").iterdir()
     }
 
@@ -203,23 +205,28 @@ def test_every_measured_table_has_a_file_with_its_columns_counts_and_error(tmp_p
     agreement = agreement_with(rounds=2, tables="class-triples", delta="1e-6")
     release = released(agreement, people(agreement), seeded(agreement.party_names, 3))
     release.write(tmp_path / "release")
-    files = sorted((tmp_path / "release" / "tables").iterdir())
-    assert len(files) == len(release.details.tables) >= 5 and files[0].name == "001-job-by-default.csv"
-    whole = release.to_pandas("tables")
-    for number, (file, table) in enumerate(zip(files, release.details.tables, strict=True), start=1):
-        found, rows = pd.read_csv(file), whole[whole["table"] == number]
-        assert list(found.columns) == [*table.columns, "noisy_count", "within_95_percent"]
-        assert found["noisy_count"].tolist() == rows["noisy_count"].tolist()
-        assert (found["within_95_percent"] == table.within_95_percent).all()
-        for place, name in enumerate(table.columns, start=1):
-            assert found[name].astype(str).tolist() == rows[f"value_{place}"].tolist()
+    files = sorted((tmp_path / "release" / "measured").glob("*.csv"))
+    tables = release.published.tables
+    assert len(files) == len(tables) >= 5 and files[0].name == "001-job-by-default.csv"
+    for file, table, name in zip(files, tables, release.tables, strict=True):
+        found, rows = pd.read_csv(file), pd.read_parquet(file.with_suffix(".parquet"))
+        assert file.stem == name
+        assert list(found.columns) == list(rows.columns) == [*table.columns, "noisy_count", "within_95_percent"]
+        assert found["noisy_count"].tolist() == rows["noisy_count"].tolist() == table.values.tolist()
+        (disclosure,) = (own for own in release.certificate.disclosures if own.place == table.place)
+        assert (found["within_95_percent"] == disclosure.noise.within_95_percent).all()
+        domains = [agreement.columns[column] for column in table.columns]
+        labels = [[domain.label((code, code + 1)) for code in range(domain.size)] for domain in domains]
+        for frame in (found, rows):
+            of_cells = frame[list(table.columns)].astype(str).itertuples(index=False, name=None)
+            assert list(of_cells) == list(product(*labels))
 
 
 @pytest.mark.parametrize("change", ["edit", "remove", "leave the folder"])
 def test_a_table_in_the_folder_that_is_not_the_published_one_is_noticed(tmp_path, change) -> None:
     agreement = agreement_with(rounds=0)
     folder = released(agreement, people(agreement), seeded(agreement.party_names, 3)).write(tmp_path / "release")
-    file = folder / "tables" / "001-job-by-default.csv"
+    file = folder / "measured" / "001-job-by-default.csv"
     if change == "edit":
         file.write_text(file.read_text().replace("cook", "look"))
     elif change == "remove":
@@ -233,9 +240,9 @@ def test_a_table_in_the_folder_that_is_not_the_published_one_is_noticed(tmp_path
 
 
 def test_names_of_files_are_ones_that_every_file_system_takes() -> None:
-    assert file_of(7, ["../a b", "c/d"]) == "tables/007-a-b-by-c-d"
-    assert file_of(12, ["年齢"]) == "tables/012"
-    assert len(file_of(1, ["x" * 300])) < 100
+    assert table_name(7, ["../a b", "c/d"]) == "007-a-b-by-c-d"
+    assert table_name(12, ["年齢"]) == "012"
+    assert len(table_name(1, ["x" * 300])) < 100
 
 
 @pytest.mark.parametrize("delta", [None, "1e-6"])

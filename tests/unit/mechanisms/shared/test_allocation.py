@@ -134,9 +134,10 @@ def test_a_run_that_divides_by_gains_spends_epsilon_exactly_and_never_more_than_
         other = next(relation for relation in NEIGHBORS if relation != neighbors)
         if reserved.under(other) is not None:
             assert sum(Fraction(disclosure.epsilon[other]) for disclosure in opened) <= reserved.under(other)
-    described = release.details.allocation
-    assert described.label == "default" and set(described.columns) == set(COLUMNS)
-    assert [np.shape(described.columns[c].noisy_counts_by_label) for c in ("job", "age")] == [(5, 2), (9, 2)]
+    division = release.published.model.division
+    assert division.label == "default" and set(division.columns) == set(COLUMNS)
+    by_label = {own.columns: own.shape(release.published.columns) for own in release.published.tables if own.steered}
+    assert [by_label[column, "default"] for column in ("job", "age")] == [(5, 2), (9, 2)]
 
 
 def test_the_same_values_are_opened_however_the_table_is_partitioned():
@@ -149,7 +150,8 @@ def test_the_same_values_are_opened_however_the_table_is_partitioned():
         release = simulate_with(
             agreement, fragment_frames(agreement, table, generator), seeded(agreement.party_names, 7)
         )
-        released.append(release.details)
+        opened = [(own.place, own.axes, own.values.tolist()) for own in release.published.measured]
+        released.append((opened, release.published.model))
     assert released[0] == released[1] == released[2]
 
 

@@ -85,7 +85,8 @@ def test_the_mechanism_is_as_it_would_be_alone_with_the_rest_of_epsilon() -> Non
     frames = frames_of(with_it)
     coins = no_noise(with_it.party_names)
     ours, theirs = (simulate_with(agreement, frames, coins) for agreement in (with_it, alone))
-    assert ours.table("counts").equals(theirs.table("counts"))
+    assert ours.tables == theirs.tables
+    assert all(ours.table(name).equals(theirs.table(name)) for name in ("records", *ours.tables))
     mechanisms_own = ours.certificate.to_json()["disclosures"][1:]
     assert mechanisms_own == theirs.certificate.to_json()["disclosures"]
     assert theirs.certificate.class_disagreement is None

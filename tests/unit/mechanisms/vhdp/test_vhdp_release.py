@@ -16,7 +16,6 @@ from copublish.errors import AgreementError, BudgetExceededError
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.post_processing import order_without_meaning
-from copublish.mechanisms.vhdp.publish import cells_of
 from copublish.party.local.simulation import read_fragments, run_room
 from copublish.release.describe import describe
 from copublish.release.report.page import report_page
@@ -195,30 +194,24 @@ def test_the_order_of_records_is_a_function_of_their_values_alone():
     assert order_without_meaning([np.empty(0, dtype=np.int64)]).tolist() == []
 
 
-def test_published_numbers_lie_in_the_cells_that_their_encoding_has():
-    mapping = vhdp_mapping(**{"attributes.income.grid": {"edges": ["0.5", "1.25", 50]}})
-    mapping["attributes"]["income"] |= {"missing": "category", "decimals": 2}
-    domain = cp.agreement_from_mapping(mapping).domains["income"]
-    numbers = [0, "0.49", "0.5", "1.24", "1.25", "49.99", 50, 100]
-    steps = np.array([int(float(number) * 100 + 0.5) for number in numbers] + [10_001])
-    assert cells_of(domain, steps).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4]
-
-
 @pytest.mark.parametrize("budget", [{}, {"allocation": "use-informative", "label": "age"}])
-def test_what_a_release_tells_about_the_label_is_in_the_folder_and_in_the_report(budget, tmp_path):
+def test_what_a_release_tells_about_the_label_follows_from_its_folder_and_is_in_the_report(budget, tmp_path):
     agreement = cp.agreement_from_mapping(vhdp_mapping(budget=budget, **{"privacy.epsilon": 10}))
     release, _ = released(agreement, 400)
     release.write(tmp_path / "release")
-    told = json.loads((tmp_path / "release" / "vhdp.json").read_text())["label_information"]
+    division = json.loads((tmp_path / "release" / "model.json").read_text())["division"]
     label = agreement.budget_label
-    assert told["label"] == label and set(told["columns"]) == set(agreement.columns) - {label}
-    for name, row in told["columns"].items():
-        epsilon = float(Fraction(release.details.allocation.columns[name].epsilon))
-        assert row["bits_per_epsilon"] == pytest.approx(row["bits"] / epsilon, abs=1e-5)
-    page = report_page(cp.load_release(tmp_path / "release"))
+    stored = cp.load_release(tmp_path / "release")
+    information = stored.label_information
+    told = {row.column: row for row in information.told()}
+    assert information.label == division["label"] == label and set(told) == set(agreement.columns) - {label}
+    for name, row in told.items():
+        epsilon = float(Fraction(division["columns"][name]["epsilon"]))
+        assert row.bits_per_epsilon == pytest.approx(row.bits / epsilon, abs=1e-5)
+    page = report_page(stored)
     assert f"What the columns still tell about {label}" in page and "perturbed values" in page
     readme = (tmp_path / "release" / "README.md").read_text()
-    assert "400 perturbed records" in readme and "every value in it carries noise" in readme
+    assert "400 perturbed records" in readme and "added noise to every value before it left" in readme
 
 
 def test_the_plan_lists_what_a_run_opens():

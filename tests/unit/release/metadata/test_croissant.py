@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import copublish as cp
-from copublish.mechanisms.base import Contents
+from copublish.mechanisms.published import PerturbedRows
 from support.described_releases import DESCRIBED, described, files_of
 
 pytestmark = pytest.mark.slow  # another library
@@ -46,10 +46,10 @@ def test_the_formats_own_tool_finds_nothing_wrong_and_reads_what_the_files_hold(
     assert not dataset.metadata.ctx.issues.errors and not dataset.metadata.ctx.issues.warnings
     assert dataset.metadata.ctx.is_v1_1()
     assert caplog.messages == []
-    tables = {path.stem for path in tmp_path.glob("*.parquet")}
-    assert {record_set.id for record_set in dataset.metadata.record_sets} == tables
-    for table in tables:
-        assert list(read_by_the_tool(tmp_path, table)) == pq.read_table(tmp_path / f"{table}.parquet").to_pylist()
+    tables = {path.stem: path for path in tmp_path.rglob("*.parquet")}
+    assert {record_set.id for record_set in dataset.metadata.record_sets} == tables.keys()
+    for table, path in tables.items():
+        assert list(read_by_the_tool(tmp_path, table)) == pq.read_table(path).to_pylist()
 
 
 @pytest.mark.parametrize("case", DESCRIBED)
@@ -72,7 +72,7 @@ def test_columns_of_any_name_and_type_are_read_with_their_missing_values(tmp_pat
             "%20": [True, False, True],
         }
     )
-    odd = cp.Release(release.certificate, Contents({"records": table}, release.details), release.mechanism)
+    odd = replace(release, published=replace(release.published, measured=(), rows=PerturbedRows(records=table)))
     assert list(read_by_the_tool(written(tmp_path, odd.files()), "records")) == table.to_pylist()
     fields = json.loads((tmp_path / "croissant.json").read_text())["recordSet"][0]["field"]
     assert [field["dataType"] for field in fields] == ["sc:Text", "sc:Integer", "sc:Float", "sc:Boolean"]

@@ -140,10 +140,10 @@ def test_every_key_has_a_field_and_what_is_typed_is_taken_to_the_letter(bank, mo
         raise cp.CopublishError("Seen.")
 
     monkeypatch.setattr(cp.runs, "start", start)
-    typed = {"passphrase": " spaces count ", "pin": "0123"}
+    typed = {"passphrase": " spaces count ", "pin": "pin-0123"}  # which is in no address of random digits
     refused = browser.submit("/run/start", {**hidden(page, *SHOWN), **typed})
-    assert refused.status_code == 422 and given == [[" spaces count ", None, "0123"]]
-    assert "spaces count" not in refused.text and "0123" not in refused.text
+    assert refused.status_code == 422 and given == [[" spaces count ", None, "pin-0123"]]
+    assert "spaces count" not in refused.text and "pin-0123" not in refused.text
 
 
 @pytest.mark.parametrize(
@@ -248,10 +248,10 @@ def test_files_are_attachments_and_no_other_file_can_be_had(reader, published):
 
 def test_a_changed_release_is_red_above_everything(reader, published, tmp_path, monkeypatch):
     shutil.copytree(published / "release", tmp_path / "changed")
-    (tmp_path / "changed" / "counts.csv").write_text("changed")
+    (tmp_path / "changed" / "model.json").write_text("changed")
     browser = entered(tmp_path)
     said = words(browser.get(release_path(browser)))
-    assert "Not verified." in said and "counts.csv" in said
+    assert "Not verified." in said and "model.json" in said
 
 
 @pytest.fixture(scope="module")

@@ -90,7 +90,7 @@ def flat(form: cp.drafts.DraftForm) -> dict[str, str]:
 @pytest.mark.parametrize("name", cp.drafts.mechanism_names())
 def test_nothing_is_lost_between_a_file_its_fields_and_a_browser(name):
     before, _, _ = cp.drafts.draft_text(cp.drafts.draft()).partition("[mechanism]")
-    mechanism = mechanism_named(name).example or f'[mechanism]\nname = "{name}"\n'
+    mechanism = mechanism_named(name).settings.example or f'[mechanism]\nname = "{name}"\n'
     draft = cp.drafts.draft_from_text(f"{before}\n{mechanism}\n{ODD}")
     form = cp.drafts.DraftForm.from_fields(flat(cp.drafts.DraftForm.of(draft)))
     again, unread = form.read()

@@ -10,7 +10,7 @@ import pytest
 
 from copublish import agreement_from_mapping
 from copublish.tools.evaluation.baseline import ClassTables
-from copublish.tools.evaluation.published import Published, coverage
+from copublish.tools.evaluation.published import ScoredData, coverage
 from copublish.tools.evaluation.utility import Summary, Utility, utility_of
 from copublish.tools.evaluation.values import codes_of
 from support import random_table, small_mapping
@@ -91,30 +91,30 @@ def test_a_budget_is_taken_from_the_agreement_and_from_the_certificate_alike():
         release, _ = small_release(200, **changes)
         agreement = agreement_from_mapping(small_mapping(**changes))
         beside = ClassTables.beside(agreement)
-        of_release = ClassTables.beside_release(release.certificate, release.details.public_columns.domains)
+        of_release = ClassTables.beside_release(release.certificate, release.published.columns.domains)
         assert (beside.epsilon, beside.delta) == (of_release.epsilon, of_release.delta)
         assert (beside.delta is None) == (not changes)
         assert beside.tables.scale_in_people == of_release.tables.scale_in_people
 
 
-@pytest.mark.parametrize("mechanism", ["specialization", "marginals"])
+@pytest.mark.parametrize("mechanism", ["specialization", "marginals", "copula"])
 def test_error_bars_hold_the_truth_as_often_as_they_say(mechanism):
     """By a loop over cells; that 60 percent of some 40 bars hold is certain, were each to hold with 95 percent."""
     release, people = small_release(200, mechanism={"name": mechanism})
-    published = Published.of_release(release, "default")
+    published = ScoredData.of_release(release, "default")
     found = coverage(release, published, people)
     rows, within, bars = published.labels(people).to_dict("records"), 0, 0
-    for measured in release.mechanism.measured_counts(release):
-        for row, noisy, error in zip(
-            measured.cells.to_pylist(), measured.noisy_counts, measured.within_95_percent, strict=True
-        ):
+    for measured in release.tables:
+        for row in release.table(measured).to_pylist():
+            noisy, error = row.pop("noisy_count"), row.pop("within_95_percent")
             true = sum(all(person[name] == value for name, value in row.items()) for person in rows)
             within, bars = within + (abs(true - noisy) <= error), bars + 1
     assert (found.counts, found.covered) == (bars, within / bars)
     assert found.covered > 0.6
     assert coverage(release, published, pd.concat([people] * 10)).covered < found.covered - 0.2, "of other records"
-    others, _ = small_release(200, mechanism={"name": "copula"})
-    assert coverage(others, Published.of_release(others, "default"), people) is None
+    public = {"records.public": True, "privacy.neighbors": "replace"}
+    others, _ = small_release(200, mechanism={"name": "vhdp"}, **public)  # which measures no table
+    assert coverage(others, ScoredData.of_release(others, "default"), people) is None
 
 
 def test_a_summary_adds_up_what_noise_and_test_records_bring():
@@ -122,7 +122,7 @@ def test_a_summary_adds_up_what_noise_and_test_records_bring():
     runs: list[Utility] = []
     for seed in range(3):
         drawn = ClassTables.beside(AGREEMENT).draw(train, np.random.default_rng(seed))
-        published = Published.of_records(drawn, AGREEMENT.columns, "default")
+        published = ScoredData.of_records(drawn, AGREEMENT.columns, "default")
         runs.append(utility_of(published, train, test, classifiers=["decision-tree", "logistic-regression"]))
     summary = Summary(runs)
     told, best = summary.scores().to_json(), summary.classifier

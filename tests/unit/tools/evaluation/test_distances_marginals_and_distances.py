@@ -12,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from copublish.mechanisms.shared.generalization import Generalization
+from copublish.agreement.columns import PublicColumns
+from copublish.agreement.domain import CodeRange
+from copublish.release.generalization import Generalization
 from copublish.tools.evaluation import distances as marginals
 from copublish.tools.evaluation.distances import marginal_errors, mean_sse, rank_correlation_error, wasserstein_errors
 from support.profiles import examples
+from support.published import category, numbers
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 1}
 
@@ -82,34 +85,10 @@ def test_rank_correlations_are_those_of_scipy():
     assert rank_correlation_error(constant, constant, list("xy")) == 0
 
 
-def generalization(values: dict[str, list[dict[str, str]]]) -> Generalization:
-    """A cut of numbers from 0 to 10."""
-    domain = {"kind": "numerical", "bounds": ["0", "10"], "thresholds": [], "missing": False}
-    return Generalization.from_json(
-        {
-            "class": {"name": "class", "values": ["no", "yes"]},
-            "missing_spellings": [""],
-            "attributes": {
-                name: {
-                    "domain": domain,
-                    "values": [
-                        {"label": "x", **value, "codes": [code, code + 1]} for code, value in enumerate(published)
-                    ],
-                }
-                for name, published in values.items()
-            },
-        }
-    )
-
-
 def test_mean_sse_is_that_of_a_naive_loop():
-    cut = generalization(
-        {
-            "x": [{"lower": "0", "upper": "2"}, {"lower": "2", "upper": "10"}, {"label": "(missing)"}],
-            "y": [{"lower": "0", "upper": "4"}],
-            "flat": [{"lower": "0", "upper": "4"}],
-        }
-    )
+    domains = [numbers("x", 0, 2, 10, missing=True), numbers("y", 0, 4), numbers("flat", 0, 4), category("class", "no")]
+    runs: dict[str, tuple[CodeRange, ...]] = {"x": ((0, 1), (1, 2), (2, 3)), "y": ((0, 1),), "flat": ((0, 1),)}
+    cut = Generalization(PublicColumns({domain.name: domain for domain in domains}), runs)
     data = pd.DataFrame({"x": [0.0, 2.0, 10.0, np.nan], "y": [1.0, 2.0, 3.0, 4.0], "flat": [1.0] * 4})
     center = {"x": [1.0, 6.0, 6.0, None], "y": [2.0] * 4}
     total = 0.0

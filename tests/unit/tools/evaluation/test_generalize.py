@@ -6,7 +6,7 @@ import csv
 import json
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copublish import CopublishError, FragmentError, SourceError, agreement_from_mapping, generalize
+from copublish import CopublishError, FragmentError, Release, SourceError, agreement_from_mapping, generalize
+from copublish.mechanisms.published import Published
 from copublish.mechanisms.specialization.cut import Cut
-from copublish.mechanisms.specialization.publish import CutDetails, cut_details
+from copublish.mechanisms.specialization.publish import contents_of
 from copublish.mechanisms.specialization.result import SpecializationResult
 from copublish.mechanisms.specialization.score import MAX
+from copublish.release.generalization import Generalization, GeneralizedValue
+from copublish.release.measurements import StoredMeasurements, measurements_json
+from copublish.release.publication import published_contents
 from copublish.tools.evaluation.generalize import generalize_and_tell
 from support import (
     fragment_frames,
@@ -36,6 +40,7 @@ from support import (
     small_mapping,
 )
 from support.profiles import examples
+from support.published import laplace
 
 AGREEMENT = agreement_from_mapping(
     small_mapping(
@@ -48,17 +53,23 @@ AGREEMENT = agreement_from_mapping(
 )
 
 
-def details_of(cut: Cut) -> CutDetails:
-    """What a run that ended with this cut would publish of it."""
+def published_of(cut: Cut) -> Published:
+    """What a run that ended with this cut would publish."""
     nothing = np.zeros((cut.n_leaves, 2), dtype=np.int64)
-    return cut_details(
-        SpecializationResult(
-            agreement=AGREEMENT, cut=cut, score=MAX, noisy_class_counts=None, noisy_counts=nothing, counts=nothing
-        )
+    result = SpecializationResult(
+        agreement=AGREEMENT, cut=cut, score=MAX, noisy_class_counts=None, noisy_counts=nothing, counts=nothing
     )
+    return published_contents(AGREEMENT, contents_of(result, lambda _: laplace(2)))
 
 
-CUT = details_of(
+def generalization_of(cut: Cut) -> Generalization:
+    """How such a release generalizes values."""
+    found = Generalization.of(published_of(cut))
+    assert found is not None
+    return found
+
+
+PUBLISHED = published_of(
     Cut(
         AGREEMENT.domains,
         {
@@ -69,6 +80,15 @@ CUT = details_of(
         },
     ),
 )
+
+CUT = Generalization(PUBLISHED.columns, PUBLISHED.generalized)
+
+
+def read_back(content: dict[str, Any]) -> Generalization:
+    """What the content of `measurements.json` says of generalized values."""
+    described = StoredMeasurements.from_json(json.loads(json.dumps(content)))
+    return Generalization(described.public_columns, described.generalized)
+
 
 Columns = dict[str, list[Any]]
 
@@ -119,8 +139,7 @@ def test_every_source_gives_the_labels_of_the_cut(tmp_path: Path, source: str) -
 
 
 def test_cut_read_back_from_json_gives_the_same_labels() -> None:
-    read_back = CutDetails.from_json(json.loads(json.dumps(CUT.to_json())))
-    assert generalize(read_back, pd.DataFrame(ROWS)).to_pydict() == EXPECTED
+    assert generalize(read_back(measurements_json(PUBLISHED)), pd.DataFrame(ROWS)).to_pydict() == EXPECTED
 
 
 def test_class_may_be_unknown() -> None:
@@ -137,16 +156,17 @@ def test_empty_table_gives_an_empty_table_with_the_same_columns() -> None:
 # --- Any cut, any values ---------------------------------------------------------------------------------------------
 
 
-def label_of(value: Any, described: dict[str, Any]) -> str:
-    """Look a value up in what `cut.json` says about its attribute."""
-    entries = described["values"]
-    if described["domain"]["kind"] == "categorical":
-        return next(entry["label"] for entry in entries if (value or "(missing)") in entry["members"])
+def label_of(value: Any, values: Sequence[GeneralizedValue]) -> str:
+    """Look a value up in what a release says of the published values of its attribute."""
+    if any(one.members for one in values):
+        return next(one.label for one in values if (value or "(missing)") in (one.members or ()))
     if value is None:
-        return next(entry["label"] for entry in entries if "missing" in entry["label"])
-    numbers = [entry for entry in entries if "lower" in entry]
-    inside = [entry for entry in numbers if Decimal(entry["lower"]) <= Decimal(str(value)) < Decimal(entry["upper"])]
-    return (inside or numbers[-1:])[0]["label"]  # the last interval includes its upper end
+        return next(one.label for one in values if "missing" in one.label)
+    numbers = [one for one in values if one.lower is not None]
+    for one in numbers:
+        if Decimal(one.lower or "") <= Decimal(str(value)) < Decimal(one.upper or ""):
+            return one.label
+    return numbers[-1].label  # the last interval includes its upper end
 
 
 @st.composite
@@ -175,11 +195,10 @@ PEOPLE = st.fixed_dictionaries(
 @given(cut=cuts(), people=st.lists(PEOPLE, min_size=1, max_size=15))
 @examples(40)
 def test_labels_are_what_looking_up_every_value_gives(cut: Cut, people: list[dict[str, Any]]) -> None:
-    details = details_of(cut)
-    described = details.to_json()
-    found = generalize(details, pd.DataFrame(people).astype({"income": float})).to_pydict()
+    generalization = generalization_of(cut)
+    found = generalize(generalization, pd.DataFrame(people).astype({"income": float})).to_pydict()
     assert found == {
-        name: [label_of(person[name], described["attributes"][name]) for person in people]
+        name: [label_of(person[name], generalization.values[name]) for person in people]
         for name in AGREEMENT.attributes
     }
 
@@ -189,11 +208,17 @@ def test_more_rows_than_one_batch_keep_their_order() -> None:
     table = random_table(AGREEMENT, 70_000, generator)
     found = generalize(CUT, table).to_pydict()
     for name in AGREEMENT.attributes:
-        label = {value: label_of(value, CUT.to_json()["attributes"][name]) for value in set(table[name])}
+        label = {value: label_of(value, CUT.values[name]) for value in set(table[name])}
         assert found[name] == [label[value] for value in table[name]]
 
 
 # --- The data behind a release ---------------------------------------------------------------------------------------
+
+
+def leaves_of(release: Release) -> list[dict[str, Any]]:
+    """The rows of the table that records are made of, which is measured last."""
+    rows: list[dict[str, Any]] = release.table(release.tables[-1]).to_pylist()
+    return rows
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
@@ -205,8 +230,8 @@ def test_training_data_generalized_and_grouped_are_the_counts_of_a_release_witho
     columns = [*agreement.attributes, "default"]
     grouped = Counter(tuple(row[name] for name in columns) for row in generalize(release, table).to_pylist())
     published = {
-        tuple(row[name] for name in columns): (row["count"], row["noisy_count"])
-        for row in release.table("counts").to_pylist()
+        tuple(row[name] for name in columns): (count, row["noisy_count"])
+        for row, count in zip(leaves_of(release), release.published.model.counts, strict=True)
     }
     assert set(grouped) <= set(published)
     assert published == {cell: (grouped[cell], grouped[cell]) for cell in published}
@@ -254,12 +279,10 @@ def test_values_that_are_not_as_agreed_get_the_label_under_which_a_run_counts_th
     generalized, columns = generalize(release, table).to_pylist(), [*agreement.attributes, "default"]
     assert len(generalized) == 400
     grouped = Counter(tuple(row[name] for name in columns) for row in generalized if row["default"] is not None)
-    published = {
-        tuple(row[name] for name in columns): row["noisy_count"] for row in release.table("counts").to_pylist()
-    }
+    published = {tuple(row[name] for name in columns): row["noisy_count"] for row in leaves_of(release)}
     assert set(grouped) <= set(published)
     assert published == {cell: grouped[cell] for cell in published}
-    described = str(release.details.to_json())
+    described = str(measurements_json(release.published))
     assert ("missing_as" in described and "'unlisted': 'driver'" in described) == (rules == AGREED_RULES)
 
 
@@ -284,18 +307,18 @@ def test_what_was_changed_is_told_by_column_rule_and_number_of_rows() -> None:
 
 @pytest.mark.parametrize("key", ["unlisted", "missing_as"])
 def test_a_cut_that_sends_values_where_there_is_none_is_refused(key: str) -> None:
-    content = CUT.to_json()
-    content["attributes"]["job"]["domain"][key] = "nowhere"
+    content = measurements_json(PUBLISHED)
+    content["columns"]["job"][key] = "nowhere"
     with pytest.raises(ValueError, match="'job' go where there is none"):
-        _ = CutDetails.from_json(content).public_columns
+        read_back(content)
 
 
 @pytest.mark.parametrize("number", ["17", "nan", "x"])
 def test_a_cut_that_takes_missing_numbers_for_one_out_of_bounds_is_refused(number: str) -> None:
-    content = CUT.to_json()
-    content["attributes"]["age"]["domain"]["missing_as"] = number
+    content = measurements_json(PUBLISHED)
+    content["columns"]["age"]["missing_as"] = number
     with pytest.raises((ValueError, ArithmeticError)):
-        _ = CutDetails.from_json(content).public_columns
+        read_back(content)
 
 
 # --- What does not fit -----------------------------------------------------------------------------------------------

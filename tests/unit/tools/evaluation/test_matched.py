@@ -91,7 +91,7 @@ def test_matched_records_are_at_least_as_far_apart_as_sorted_columns(run):
     _, release, data, ledgers = run
     own = read_record_map(map_file(ledgers["p1"], release, "p1"), release)
     rows, records = pd.read_csv(data["p1"])[["income"]], release.records.to_pandas()[["income"]].iloc[own.records]
-    domains = {"income": release.details.public_columns.domains["income"]}
+    domains = {"income": release.published.columns.domains["income"]}
     in_order = loss_of(rows.sort_values("income"), records.sort_values("income"), domains)
     assert matched_loss(release, data["p1"], map_file(ledgers["p1"], release, "p1")).by_column[
         "income"

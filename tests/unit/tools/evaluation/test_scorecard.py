@@ -70,8 +70,8 @@ def test_codes_and_labels_are_those_of_generalize():
     cut = release.generalization
     labels = generalize(cut, table).to_pandas()
     assert labels.equals(generalize(release, table).to_pandas())
-    frame = read_values(cut.public_columns, table).table.to_pandas()
-    codes = values.codes_of(cut.public_columns.domains, frame)
+    frame = read_values(cut.columns, table).table.to_pandas()
+    codes = values.codes_of(cut.columns.domains, frame)
     found = values.published_labels(cut, values.published_codes(cut, codes))
     for name in found:
         assert found[name].astype(str).tolist() == labels[name].tolist(), name
@@ -79,7 +79,7 @@ def test_codes_and_labels_are_those_of_generalize():
 
 def test_read_values_gives_back_what_was_in_the_data(exact):
     release, table = exact
-    columns = release.details.public_columns
+    columns = release.published.columns
     frame = read_values(columns, table).table.to_pandas()
     for name in frame:
         assert frame[name].tolist() == table[name].tolist(), name
@@ -91,11 +91,11 @@ def test_plain_records_fall_back_into_the_cells_they_were_drawn_from():
     cut = release.generalization
     drawn = values.plain_records(release, cut)
     assert drawn.equals(values.plain_records(release, cut))
-    codes = values.codes_of(cut.public_columns.domains, drawn)
+    codes = values.codes_of(cut.columns.domains, drawn)
     found = values.published_labels(cut, values.published_codes(cut, codes))
     records = release.records.to_pandas()
     for name in records:
-        if name in cut.attributes and "missing" in str(cut.attributes[name].values):
+        if name in cut.runs and "missing" in str(cut.values[name]):
             continue  # a range of numbers 'or missing' is spread over the numbers alone
         assert found[name].astype(str).tolist() == records[name].astype(str).tolist(), name
 

@@ -21,7 +21,7 @@ from copublish.mechanisms.idp_ir.settings import WARNING
 from copublish.tools.evaluation.baseline import ClassTables
 from copublish.tools.evaluation.classification import CLASSIFIERS, SMALLEST_LEAF
 from copublish.tools.evaluation.distances import mean_sse_of_sorted_columns
-from copublish.tools.evaluation.published import Published
+from copublish.tools.evaluation.published import ScoredData
 from copublish.tools.evaluation.scorecard import evaluate
 from copublish.tools.evaluation.scores import score
 from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
@@ -55,7 +55,7 @@ RECORDS, TEST, RAW = released(table(500, 1)), table(300, 2), table(400, 3)
 
 @pytest.fixture(scope="module")
 def scores():
-    return score(Published.of_records(RECORDS, AGREEMENT.columns, CLASS), TEST, RAW).to_json()
+    return score(ScoredData.of_records(RECORDS, AGREEMENT.columns, CLASS), TEST, RAW).to_json()
 
 
 def naive_accuracy(train: pd.DataFrame, test: pd.DataFrame, classifier: str) -> float:
@@ -142,14 +142,14 @@ def test_sorted_columns_without_spread_or_values_add_nothing():
 
 
 def test_the_data_themselves_have_no_error():
-    perfect = score(Published.of_records(RAW, AGREEMENT.columns, CLASS), TEST, RAW, classifiers=TREE).to_json()
+    perfect = score(ScoredData.of_records(RAW, AGREEMENT.columns, CLASS), TEST, RAW, classifiers=TREE).to_json()
     assert perfect["classification"][0]["BA_minus_CA"] == 0
     assert all(errors["largest"] == 0 for errors in perfect["marginals"]["agreed_values"].values())
     assert perfect["numbers"]["mean_wasserstein"] == perfect["numbers"]["mean_sse_of_sorted_columns"] == 0
 
 
 def test_of_a_number_the_interval_of_the_agreed_grid_is_predicted():
-    found = score(Published.of_records(RECORDS, AGREEMENT.columns, "income"), TEST, classifiers=TREE).to_json()
+    found = score(ScoredData.of_records(RECORDS, AGREEMENT.columns, "income"), TEST, classifiers=TREE).to_json()
     most_frequent = Counter(cell("income", value) for value in RECORDS["income"]).most_common(1)[0][0]
     right = [cell("income", value) == most_frequent for value in TEST["income"]]
     assert found["classification"][0]["LA"] == pytest.approx(sum(right) / len(right))
@@ -181,7 +181,7 @@ def test_a_release_is_scored_as_its_records_and_twice_alike(releases, mechanism)
     assert release.mechanism.name == mechanism
     found, again = (evaluate(release, people[:80], raw=people[80:], classifiers=TREE).to_dict() for _ in range(2))
     assert json.dumps(found) == json.dumps(again)
-    published = Published.of_records(release.records.to_pandas(), AGREEMENT.columns, CLASS)
+    published = ScoredData.of_records(release.records.to_pandas(), AGREEMENT.columns, CLASS)
     baseline = ClassTables.beside_release(release.certificate, AGREEMENT.columns)
     assert (baseline is None) == (mechanism == "idp-ir"), "there is no budget to give to it"
     expected = score(published, people[:80], people[80:], classifiers=TREE, baseline=baseline).to_json()

@@ -9,7 +9,6 @@ from functools import partial
 
 import pytest
 
-from copublish.agreement.domain import describe_domain
 from copublish.agreement.loading import agreement_from_mapping
 from copublish.engines.spu.products import (
     PRODUCT_ROWS,
@@ -19,16 +18,7 @@ from copublish.engines.spu.products import (
     records_of_products,
 )
 from copublish.kernel.programs.packing import Packing
-from copublish.mechanisms.shared.generalization import (
-    Generalization,
-    GeneralizedAttribute,
-    GeneralizedClass,
-    GeneralizedValue,
-)
-from copublish.mechanisms.shared.tuning import Work
-from copublish.mechanisms.specialization import tuning as specialization_costs
-from copublish.mechanisms.specialization.tuning import _own_halves, _spread_halves
-from copublish.tools.planning import costs
+from copublish.tools.planning import costs, specialization_tuning
 from copublish.tools.planning.costs import (
     MIB,
     Coefficients,
@@ -39,6 +29,8 @@ from copublish.tools.planning.costs import (
     measured_coefficients,
     predict,
 )
+from copublish.tools.planning.specialization_tuning import _own_halves, _spread_halves
+from copublish.tools.planning.tuning import Work
 from run_all import RESULTS
 from secure_runs import SCALING_AGREEMENT
 from support import repartition, small_mapping
@@ -46,7 +38,7 @@ from support import repartition, small_mapping
 SCALING = agreement_from_mapping(SCALING_AGREEMENT)
 
 
-work_of = partial(specialization_costs.work_of, records_of_products=records_of_products)
+work_of = partial(specialization_tuning.work_of, records_of_products=records_of_products)
 
 
 @pytest.fixture(autouse=True)
@@ -55,28 +47,18 @@ def on_the_machine_that_was_measured(monkeypatch):
     monkeypatch.setattr(costs, "how_much_slower", lambda: 1.0)
 
 
-def cut_of(*sizes, agreement=SCALING):
-    """A cut with so many values of every attribute; which codes they stand for does not matter."""
-    return Generalization(
-        class_=GeneralizedClass(name=agreement.class_.name, values=agreement.class_.values),
-        missing_spellings=(),
-        attributes={
-            name: GeneralizedAttribute(
-                domain=describe_domain(domain),
-                values=tuple(GeneralizedValue(label=str(i), codes=(i, i + 1)) for i in range(size)),
-            )
-            for (name, domain), size in zip(agreement.domains.items(), sizes, strict=True)
-        },
-    )
+def sizes_of(*sizes, agreement=SCALING):
+    """How many published values each attribute has."""
+    return dict(zip(agreement.domains, sizes, strict=True))
 
 
 def top(agreement):
-    """The cut that splits nothing."""
-    return cut_of(*[1] * len(agreement.domains), agreement=agreement)
+    """Those of a run that splits nothing."""
+    return sizes_of(*[1] * len(agreement.domains), agreement=agreement)
 
 
 def predicted(sizes, records):
-    return predict(SCALING, work_of(SCALING, cut_of(*sizes), records))
+    return predict(SCALING, work_of(SCALING, sizes_of(*sizes), records))
 
 
 def test_runs_that_nothing_was_fitted_to_are_as_predicted():
@@ -106,7 +88,7 @@ def test_biased_bits_are_those_of_all_noise():
     """8 selections among 294 candidates with scale 20, and 192 counts with scale 5/3: 64 coins make up a word."""
     bits = {scale: math.ceil(math.log2(64 * math.log(2) * scale)) for scale in (20, 5 / 3)}
     expected = 8 * 320 * bits[20] + 384 * bits[5 / 3]
-    assert work_of(SCALING, cut_of(3, 2, 2, 2, 2, 2), 1000).biased_bits * 1e3 == expected
+    assert work_of(SCALING, sizes_of(3, 2, 2, 2, 2, 2), 1000).biased_bits * 1e3 == expected
 
 
 @pytest.mark.parametrize("n", [1, 2047, 2048, 40_000, 65_536, 70_000, 500_000])
@@ -134,7 +116,7 @@ def test_without_a_join_nothing_is_multiplied():
     assert work_of(horizontal, top(horizontal), 1000).products == 0
     vertical = agreement_from_mapping(small_mapping())
     assert work_of(vertical, top(vertical), 1000).products == 0
-    split = cut_of(*[2] * len(vertical.domains), agreement=vertical)
+    split = sizes_of(*[2] * len(vertical.domains), agreement=vertical)
     assert work_of(vertical, split, 1000).products == 1  # so that the checks above can fail
 
 
@@ -144,12 +126,12 @@ THREE = agreement_from_mapping(repartition(small_mapping(), "arbitrary", parties
 def test_from_three_owners_on_marks_are_counted_and_guests_share_theirs():
     """Two values of each of four attributes and two classes: sides of 4 and 8 cells, or 8 and 4."""
     most = 65_536 - SPARE_RECORDS
-    work = work_of(THREE, cut_of(*[2] * len(THREE.domains), agreement=THREE), most)
+    work = work_of(THREE, sizes_of(*[2] * len(THREE.domains), agreement=THREE), most)
     assert work.guests == 1
     assert work.marks * 1e6 == 65_536 * (4 + 8) * 2  # the AND of three owners' marks is two ANDs
     assert work.guest_marks * 1e6 == 65_536 * (4 + 8)
     two = agreement_from_mapping(repartition(small_mapping(), "arbitrary"))
-    beside = work_of(two, cut_of(*[2] * len(two.domains), agreement=two), most)
+    beside = work_of(two, sizes_of(*[2] * len(two.domains), agreement=two), most)
     assert beside.guests == beside.guest_marks == 0
     assert predict(THREE, work).cpu_seconds > predict(two, beside).cpu_seconds
 
@@ -192,7 +174,7 @@ def test_a_slower_machine_computes_longer_and_waits_as_long(monkeypatch):
     assert slow.cpu_seconds == 3 * found.cpu_seconds and slow.mib_sent == found.mib_sent
     computing = found.seconds - found.waiting_seconds - found.transfer_seconds
     assert slow.seconds == pytest.approx(found.seconds + 2 * computing)
-    work = work_of(SCALING, cut_of(4, 2, 2, 2, 2, 2), 100_000)
+    work = work_of(SCALING, sizes_of(4, 2, 2, 2, 2, 2), 100_000)
     usual = predict(SCALING, work)
     monkeypatch.setattr(costs, "how_much_slower", lambda: 2.0)
     assert predict(SCALING, work).cpu_seconds == pytest.approx(2 * usual.cpu_seconds, abs=0.2)
@@ -219,7 +201,7 @@ def test_workers_cost_sessions_and_divide_what_goes_with_records():
 
 
 def test_workers_without_shards_to_count_are_none():
-    work = work_of(SCALING, cut_of(4, 2, 2, 2, 2, 2), 100_000)
+    work = work_of(SCALING, sizes_of(4, 2, 2, 2, 2, 2), 100_000)
     assert predict(SCALING, work, Surroundings(workers=4)) == predict(SCALING, work)
     cut = agreement_from_mapping(SCALING_AGREEMENT | {"engine": {"shards": 4}})
     assert predict(cut, work, Surroundings(workers=4)).cpu_seconds > predict(cut, work).cpu_seconds

@@ -18,9 +18,7 @@ from rich.console import Console
 from copublish import agreement_from_mapping
 from copublish.cli.plan_command import print_plan
 from copublish.errors import CopublishError, EvaluationError
-from copublish.mechanisms.shared.tuning import Setting
 from copublish.mechanisms.specialization.plan import SpecializationPlan
-from copublish.mechanisms.specialization.tuning import SpecializationTuning
 from copublish.release.describe import describe
 from copublish.tools.evaluation.baseline import BASELINE
 from copublish.tools.evaluation.prediction import METRICS, Prediction, ScoreEstimate
@@ -29,6 +27,7 @@ from copublish.tools.planning import plots
 from copublish.tools.planning.advice import plan_release
 from copublish.tools.planning.plots import draw_plan, plan_figure, text_plot
 from copublish.tools.planning.release_plan import curves_of
+from copublish.tools.planning.specialization_tuning import SpecializationTuning
 from copublish.tools.planning.tables import as_fragments, made_up_table, read_like
 from copublish.tools.planning.trials import (
     NOTHING_FROM_MADE_UP_DATA,
@@ -40,6 +39,7 @@ from copublish.tools.planning.trials import (
     try_setting,
     verdict,
 )
+from copublish.tools.planning.tuning import Setting
 from support import repartition, small_mapping
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError, EvaluationError
 from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT
 from copublish.mechanisms.registry import mechanisms, plan_of
-from copublish.mechanisms.shared.tuning import Setting
+from copublish.release.measurements import parquet_file
 from copublish.rows.reading import read_fragment
 from copublish.tools.evaluation.baseline import BASELINE
 from copublish.tools.evaluation.scorecard import evaluate
@@ -22,6 +22,7 @@ from copublish.tools.planning.plots import draw_plan, text_plot
 from copublish.tools.planning.release_plan import curves_of, label_of
 from copublish.tools.planning.tables import as_fragments, made_up_table
 from copublish.tools.planning.trials import TrialGround, planned_names, variants_of, with_mechanism
+from copublish.tools.planning.tuning import Setting
 from support import fragment_frames, repartition, small_mapping
 
 pytestmark = pytest.mark.slow
@@ -137,7 +138,7 @@ def test_no_record_left_is_worth_what_one_class_is():
     table = made_up_table(agreement, 60, generator)
     ground = TrialGround(agreement, table, table, generator, with_numbers=True, classifiers=["decision-tree"])
     release = ground.releases(agreement, 1)[0]
-    empty = replace(release, contents=replace(release.contents, tables={"records": release.records[:0]}))
+    empty = replace(release, stored_records=parquet_file(iter([release.records[:0]])))
     scores = ground.summary([empty]).scores().to_json()
     assert scores["accuracy"] == (table["default"] == "no").mean() and scores["area"] == 0.5
     assert scores["distances"]["tables_2"]["value"] == 1

@@ -1,0 +1,139 @@
+"""Published cells of columns, and tables of noisy counts over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain
+from copublish.release.questions.estimate import published_values
+from copublish.release.questions.noisy import NoisyNumber
+from copublish.types import FloatArray
+
+
+@dataclass(frozen=True)
+class ColumnCells:
+    """The published cells of a column, in agreed order.
+
+    Attributes:
+        name: The column.
+        labels: How every cell is named.
+        is_number: Whether cells are intervals of numbers.
+        low: Where each begins; nothing sensible for categories and missing numbers.
+        high: Where each ends.
+        holds_numbers: Which of them are intervals; no cell of a category is one.
+        mixes_missing: Whether a cell holds numbers and missing ones alike.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    is_number: bool
+    low: FloatArray
+    high: FloatArray
+    holds_numbers: FloatArray
+    mixes_missing: bool = False
+
+    @staticmethod
+    def of(domain: Domain, parts: Sequence[CodeRange] | None = None) -> ColumnCells:
+        """The cells of a domain: every code, or the published runs of codes."""
+        runs = [(code, code + 1) for code in range(domain.size)] if parts is None else list(parts)
+        labels = tuple(domain.label(run) for run in runs)
+        if isinstance(domain, CategoricalDomain):
+            zeros = np.zeros(len(runs))
+            return ColumnCells(domain.name, labels, False, zeros, zeros, zeros)
+        numbers = [start < domain.number_codes for start, _ in runs]
+        ends = [domain.bounds(run) if there else (domain.lower,) * 2 for run, there in zip(runs, numbers, strict=True)]
+        low, high = (np.array([float(end[side]) for end in ends]) for side in (0, 1))
+        mixes = any(there and stop > domain.number_codes for (_, stop), there in zip(runs, numbers, strict=True))
+        return ColumnCells(domain.name, labels, True, low, high, np.array(numbers, dtype=np.float64), mixes)
+
+    @property
+    def middle(self) -> FloatArray:
+        """The middle of every interval."""
+        return (self.low + self.high) / 2
+
+    @property
+    def tells_numbers(self) -> bool:
+        """Whether cells say anything about single numbers: there are several intervals, and none hides missing ones."""
+        return self.is_number and not self.mixes_missing and int(self.holds_numbers.sum()) > 1
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between which numbers lie."""
+        there = self.holds_numbers > 0
+        return float(self.low[there].min()), float(self.high[there].max())
+
+    def chosen(self, values: str | Sequence[str]) -> FloatArray:
+        """1 for every cell of some values, 0 for the others.
+
+        Raises:
+            ReleaseError: If a value was not published.
+        """
+        wanted = published_values(self.name, self.labels, values)
+        return np.array([float(label in wanted) for label in self.labels])
+
+
+@dataclass(frozen=True)
+class OtherTotal:
+    """The number of records as something else tells it than the table at hand: public, or measured apart."""
+
+    value: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class NoisyTable:
+    """Unbiased counts over the cells of some columns, each with independent noise of one law.
+
+    Attributes:
+        columns: The columns.
+        counts: Shape of the columns' numbers of cells.
+        deviation: Of each count's noise.
+        excess: Its excess kurtosis.
+        other_total: The number of records by another source, if there is one.
+        single_within: How far one count is off at most in 95 of 100 cases, where its own law says it exactly.
+    """
+
+    columns: tuple[ColumnCells, ...]
+    counts: FloatArray
+    deviation: float
+    excess: float
+    other_total: OtherTotal | None = None
+    single_within: float | None = None
+
+    @cached_property
+    def _shift(self) -> float:
+        """Part of (the other total - the own one) that every count takes over: the best unbiased combination."""
+        if self.other_total is None:
+            return 0.0
+        if self.deviation == 0:
+            return 0.0
+        return 1 / (self.counts.size + (self.other_total.deviation / self.deviation) ** 2)
+
+    @cached_property
+    def adjusted(self) -> FloatArray:
+        """The counts, brought nearer to the other total; unbiased as well."""
+        if self.other_total is None:
+            return self.counts
+        adjusted: FloatArray = self.counts + self._shift * (self.other_total.value - float(self.counts.sum()))
+        return adjusted
+
+    def sum(self, *weights: FloatArray) -> NoisyNumber:
+        """The sum of all counts times one weight for each column's cell."""
+        product = np.ones(())
+        for weight in weights:
+            product = np.multiply.outer(product, weight)
+        flat = product.ravel()
+        spread = self._shift * float(flat.sum())
+        other = 0.0 if self.other_total is None else self.other_total.deviation
+        loads = np.append(self.deviation * (flat - spread), other * spread)
+        excess = np.append(np.full(flat.size, self.excess), 0.0)
+        return NoisyNumber(float(flat @ self.adjusted.ravel()), loads, excess)
+
+    @property
+    def all_cells(self) -> list[FloatArray]:
+        """The weights that count everybody."""
+        return [np.ones(len(column.labels)) for column in self.columns]
