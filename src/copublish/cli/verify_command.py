@@ -10,7 +10,10 @@ import typer
 from copublish.agreement.parties import FINGERPRINT_PATTERN
 from copublish.cli.terminal import Format, FormatOption, note, parse_pairs, print_json, results_console
 from copublish.errors import ReleaseError, visible
-from copublish.release.verify import Verification, verify_release
+from copublish.release.verify import SIGNERS_UNKNOWN, Verification, verify_release
+
+UNKNOWN_SIGNERS = 11
+"""The exit code if all of it holds and nobody vouched for the key of some party."""
 
 
 def register(app: typer.Typer) -> None:
@@ -30,13 +33,20 @@ def verify(
     recompute: Annotated[
         bool, typer.Option("--recompute", help="Make the records from the model again, and compare. Takes a minute.")
     ] = False,
+    allow_unknown_keys: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unknown-keys", help="Exit code 0 also if you did not name the fingerprint of every party."
+        ),
+    ] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Check a release: its files, its certificate, the signatures of all parties, and who approved. Calls nobody.
 
     Anybody can do that, offline, with nothing but the folder. Without --fingerprint the signatures are by keys that
     the folder names itself: whoever made up a release could have made up the keys as well. So ask the parties for the
-    fingerprints, or look them up in the agreement. Exit code 0 if all of it holds, 7 if something does not.
+    fingerprints, or look them up in the agreement. Exit code 0 if all of it holds and you named the fingerprint of
+    every party, 11 if all of it holds and you did not (0 with --allow-unknown-keys), 7 if something does not hold.
 
     It also compares what was published with what the certificate says was opened, and the laws of noise. Unless you add
     --recompute the release's mechanism is not loaded, so three things are not checked: that the mechanism is known
@@ -61,11 +71,14 @@ def verify(
         _print(found)
     if not found.is_well:
         raise typer.Exit(ReleaseError.exit_code)
+    if found.unknown_keys and not allow_unknown_keys:
+        raise typer.Exit(UNKNOWN_SIGNERS)
 
 
 def _facts(found: Verification) -> dict[str, object]:
     return {
-        "ok": found.is_well,
+        "verdict": found.verdict,
+        "ok": found.verdict == "verified",
         "findings": [{"what": one.what, "ok": one.is_well, "found": one.said} for one in found.findings],
         "keys_without_fingerprint": list(found.unknown_keys),
         "approvals": [approval.to_json() for approval in found.approvals],
@@ -78,11 +91,11 @@ def _print(found: Verification) -> None:
         results_console().print(visible(line), markup=False, soft_wrap=True)
     for approval in found.approvals:
         results_console().print(visible(f"    approved by {approval.words}"), markup=False, soft_wrap=True)
+    results_console().print(f"Verdict: {found.verdict}", markup=False)
     if found.is_well and found.unknown_keys:
         note(
-            f"The keys of {', '.join(found.unknown_keys)} are those that the folder names. To know that they are "
-            "theirs, ask each for the fingerprint of its certificate, or look into the agreement, "
-            "and add --fingerprint PARTY=sha256:..."
+            f"{SIGNERS_UNKNOWN} Ask {', '.join(found.unknown_keys)} for the fingerprint of its certificate, or look "
+            "into the agreement, and add --fingerprint PARTY=sha256:..."
         )
     if not found.is_well:
         note("This release does not hold: do not rely on it. Ask a party for its copy.")

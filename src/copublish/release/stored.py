@@ -113,9 +113,10 @@ def _certificate(folder: Path, content: bytes) -> Certificate:
 
 
 def _refuse_contradictions(certificate: Certificate) -> None:
-    """Raise if files are not named, or the warning, epsilon and the laws of noise do not agree on the guarantee."""
+    """Raise if files or parties are missing, or the statements on the guarantee contradict each other."""
     if certificate.files is None:
         raise ValueError("it names no files")
+    certificate.refuse_differing_parties()
     has_none = certificate.epsilon.agreed == UNBOUNDED
     laws = [disclosure.noise.law for disclosure in certificate.disclosures]
     if bool(certificate.warning) != has_none or any((law == Law.NO_GUARANTEE) != has_none for law in laws):

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from copublish.errors import ReleaseError, plain_text
 from copublish.kernel.certificate.certificate import Certificate
@@ -23,6 +23,12 @@ from copublish.release.stored import StoredRelease, read_stored_release
 
 if TYPE_CHECKING:
     from copublish.release.folder import Release
+
+SIGNERS_UNKNOWN = (
+    "The files are those that were signed. Who signed is not known: whoever made up a release could have made up its "
+    "keys, too."
+)
+"""What is said of a release whose keys nobody vouched for."""
 
 UNSIGNED = (
     f"there is no {SIGNATURES_FILE}, so nobody can tell who made this release, nor whether all of it was changed "
@@ -45,6 +51,9 @@ class Finding:
     said: str
 
 
+Verdict = Literal["verified", "intact, signers unknown", "not intact"]
+
+
 @dataclass(frozen=True)
 class Verification:
     """Everything that was found about a release folder.
@@ -61,8 +70,15 @@ class Verification:
 
     @property
     def is_well(self) -> bool:
-        """Whether all of it holds."""
+        """Whether all of it holds, whoever the signers are."""
         return all(finding.is_well for finding in self.findings)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether all of it holds, and whether somebody vouched for the key of every party."""
+        if not self.is_well:
+            return "not intact"
+        return "intact, signers unknown" if self.unknown_keys else "verified"
 
 
 def verify_release(
@@ -200,7 +216,7 @@ def _about(release: StoredRelease | Release, signed: Signatures, chains: Mapping
         "the agreement's hash": statement.agreement_hash == certificate.agreement_hash,
         "the digest of the release": statement.digest == release_digest(release.file_digests),
         "the files": statement.files == release.file_digests,
-        "the parties": bool(parties)  # without any, nobody would have signed and nothing would be missing
+        "the parties": len(parties) > 1  # without any, nobody would have signed and nothing would be missing
         and all(
             set(named) == parties
             for named in (

@@ -70,13 +70,13 @@ def test_a_signed_release_holds_and_says_whose_keys_it_cannot_know(signed) -> No
 def test_the_command_tells_people_and_machines_and_the_shell(signed) -> None:
     signers, folder = signed
     done = command("verify", folder)
-    assert done.exit_code == 0 and "ok  signature of loans" in done.stdout and "Ada Lovelace" in done.stdout
+    assert done.exit_code == 11 and "ok  signature of loans" in done.stdout and "Ada Lovelace" in done.stdout
     assert "--fingerprint PARTY" in done.stderr
     statement = cp.load_release(folder).signatures.statement
     for words in (signers.agreement.hash, *(head[:16] for head in statement.ledger_heads.values())):
         assert words in done.stdout
     told = json.loads(command("verify", folder, "--format", "json").stdout)
-    assert told["ok"] and told["keys_without_fingerprint"] == list(NAMES)
+    assert told["verdict"] == "intact, signers unknown" and told["keys_without_fingerprint"] == list(NAMES)
     assert told["approvals"][0]["note"] == "ok for 2026"
     assert command("verify", folder, "--fingerprint", "bank=abc").exit_code == 2
     done = command("verify", folder, "--fingerprint", f"bank=sha256:{'0' * 64}")

@@ -324,5 +324,24 @@ class Certificate(TypedJson):
         """Who made the release."""
         return tuple(self.views)
 
+    def refuse_differing_parties(self) -> None:
+        """Raise unless every part of it names the same parties, at least two.
+
+        Whoever could leave a party out of one part would make it unnoticed that this party never signed.
+
+        Raises:
+            ValueError: Naming the part that differs.
+        """
+        parties = set(self.parties)
+        curators = [curator.data_curator_name for curator in self.deployment.basic.data_curators]
+        named = {"contributions": tuple(self.contributions.columns), "data curators": tuple(curators)}
+        if self.engine.compute_nodes is not None:
+            named["engine"] = (*self.engine.compute_nodes, *(self.engine.guests or ()))
+        if len(parties) < 2:
+            raise ValueError("it names fewer than two parties that made the release")
+        for part, names in named.items():
+            if set(names) != parties or len(names) != len(parties):
+                raise ValueError(f"its views and its {part} do not name the same parties")
+
     def __repr__(self) -> str:
         return f"Certificate({self.release!r}, {self.mechanism}, epsilon {self.epsilon.agreed})"
