@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from copublish.errors import ApprovalError
-    from copublish.party.audit_file import evidence_in_words, keep_audit
+    from copublish.party.audit_file import evidence_in_words
     from copublish.party.keys.approving import (
         Approvals,
         add_approvals,
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
         refuse,
         take_back_refusal,
     )
+    from copublish.party.keys.keeping_audits import keep_audit
     from copublish.party.proposal import bundle_of_proposal
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "copublish.errors": ("ApprovalError",),
-            "copublish.party.audit_file": ("evidence_in_words", "keep_audit"),
+            "copublish.party.audit_file": ("evidence_in_words",),
             "copublish.party.keys.approving": (
                 "Approvals",
                 "add_approvals",
@@ -34,6 +35,7 @@ else:
                 "refuse",
                 "take_back_refusal",
             ),
+            "copublish.party.keys.keeping_audits": ("keep_audit",),
             "copublish.party.proposal": ("bundle_of_proposal",),
         },
     )

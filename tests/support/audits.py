@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import copublish as cp
+from copublish.release.prepare import software_versions
 from copublish.tools.auditing.result import VERDICT_LEVEL, Audit
 from copublish.tools.auditing.statistics import Tested
 
@@ -26,8 +27,8 @@ def not_accused(audit: Callable[[], Tested]) -> Tested:
 
 def audit_of(agreement: cp.Agreement, **changes: Any) -> dict[str, Any]:
     """What `copublish audit --json` writes, with one view."""
-    empty = Audit(
-        agreement.name, agreement.hash, {"copublish": "1"}, "2026-01-01", "add-remove", (), (), (), (), (), 9.5
-    )
-    view = {"name": "public", "stated": {"epsilon": 1.0}, "found": 0.84, "expected": 0.83, "runs": 5000, "extra": [1]}
+    relation, versions = agreement.privacy.neighbors, software_versions(agreement)
+    empty = Audit(agreement.name, agreement.hash, versions, "2026-01-01", relation, (), (), (), (), (), 9.5)
+    stated = {"epsilon": float(agreement.epsilon)}
+    view = {"name": "public", "stated": stated, "found": 0.84, "expected": 0.83, "runs": 5000, "extra": [1]}
     return {**empty.to_dict(), "views": [{**view, "verdict": "consistent"}], **changes}

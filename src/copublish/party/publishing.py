@@ -34,7 +34,7 @@ from copublish.mechanisms.registry import AnyMechanism, mechanism_of
 from copublish.mechanisms.shared.class_disagreement import measured_disagreement
 from copublish.party.evidence_exchange import EvidenceExchange, SigningContext
 from copublish.progress import Notice, Progress, no_notice
-from copublish.release.folder import Release
+from copublish.release.folder import Release, refuse_unreadable
 from copublish.release.prepare import software_versions
 from copublish.release.publication import published_contents
 from copublish.types import IntArray
@@ -199,9 +199,11 @@ class MechanismOutlet:
         return measured_disagreement(self.plan.agreement, opened)
 
     def publish(self, certificate: Certificate, result: Any) -> Release:
-        """The release."""
+        """The release, which was read back from its own bytes: what nobody could read is not signed."""
         contents = self._mechanism.publish(result, certificate.noise_at)
-        return Release(certificate, published_contents(self.plan.agreement, contents), self._mechanism)
+        release = Release(certificate, published_contents(self.plan.agreement, contents), self._mechanism)
+        refuse_unreadable(release)
+        return release
 
     def keep_own_map(
         self, release: Release, table: JointTable, opened: Sequence[tuple[Disclosure, IntArray]]

@@ -42,7 +42,7 @@ from copublish.release.readme import definition_list, folder_readme, html_table
 from copublish.release.render.privacy_words import epsilon_rows
 from copublish.release.staging import refuse_existing, refuse_unwritable, staged_folder
 from copublish.release.statistics import ReadableRelease, making_sense_of
-from copublish.release.stored import StoredRelease, read_stored_release
+from copublish.release.stored import StoredRelease, read_stored_release, stored_release
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,7 +222,20 @@ def load_release(folder: str | Path) -> Release:
         ReleaseError: If it is not there, incomplete, or a file is not the one that was published.
     """
     folder = Path(folder)
-    stored = read_stored_release(folder)
+    return _loaded(folder, read_stored_release(folder))
+
+
+def refuse_unreadable(release: Release) -> None:
+    """Read a release back from the bytes that it is about to be published as.
+
+    Raises:
+        ReleaseError: If nobody could read it.
+    """
+    files, folder = release.files(), Path(release.certificate.release)
+    _loaded(folder, stored_release(folder, files.__getitem__))
+
+
+def _loaded(folder: Path, stored: StoredRelease) -> Release:
     mechanism, contents = _mechanism(folder, stored), stored.contents
     records = contents[RECORDS_FILE]
     try:

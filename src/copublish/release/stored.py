@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class StoredRelease:
     certificate: Certificate
     contents: Mapping[str, bytes]
     file_digests: Mapping[str, str]
-    signatures: Signatures | None
+    signatures: Signatures | None = None
 
 
 def read_stored_release(folder: Path) -> StoredRelease:
@@ -47,12 +48,26 @@ def read_stored_release(folder: Path) -> StoredRelease:
     Raises:
         ReleaseError: If it is not there, incomplete, or a file is not the one that was published.
     """
-    contents = {CERTIFICATE_FILE: content_of(folder, CERTIFICATE_FILE)}
+    stored = stored_release(folder, partial(content_of, folder))
+    return replace(stored, signatures=_signatures(folder))
+
+
+def stored_release(folder: Path, read: Callable[[str], bytes]) -> StoredRelease:
+    """A release without its signatures, its files compared with the digests in its certificate.
+
+    Args:
+        folder: Its folder, for messages.
+        read: The content of a file by its name.
+
+    Raises:
+        ReleaseError: If it is incomplete, or a file is not the one that was published.
+    """
+    contents = {CERTIFICATE_FILE: read(CERTIFICATE_FILE)}
     certificate = _certificate(folder, contents[CERTIFICATE_FILE])
     named = certificate.files or {}
-    contents |= {name: content_of(folder, name) for name in named}
+    contents |= {name: read(name) for name in named}
     with suppress(ReleaseError):  # the certificate does not name it, and tables can be read without it
-        contents[README_FILE] = content_of(folder, README_FILE)
+        contents[README_FILE] = read(README_FILE)
     digests = digests_of(contents)
     for name, digest in named.items():
         if digests.get(name) != digest:
@@ -60,7 +75,7 @@ def read_stored_release(folder: Path) -> StoredRelease:
     for name in named:
         if name.endswith(".json"):
             _refuse_unsafe(folder, name, contents[name])
-    return StoredRelease(replace(certificate, files=None), contents, digests, _signatures(folder))
+    return StoredRelease(replace(certificate, files=None), contents, digests)
 
 
 def content_of(folder: Path, name: str) -> bytes:

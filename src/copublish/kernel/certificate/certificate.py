@@ -40,9 +40,10 @@ class AuditedNumber(TypedJson):
 
 @dataclass(frozen=True, kw_only=True)
 class AuditStatement(TypedJson):
-    """An audit that all parties had before the run.
+    """An audit that all parties had before the run, and that one of them made and signed.
 
     Attributes:
+        made_by: Who made it. No other party has repeated it.
         date: When it was made.
         versions: Of the software that was audited.
         relation: How the made-up tables were neighbors.
@@ -60,6 +61,7 @@ class AuditStatement(TypedJson):
         never prove it.
     """
 
+    made_by: str
     date: str
     versions: dict[str, str]
     relation: str
@@ -79,12 +81,12 @@ class AuditStatement(TypedJson):
 
     @property
     def words(self) -> str:
-        """The same in two sentences."""
+        """The same in a few sentences."""
         found = "; ".join(f"{one.name}: {one.found:.2f} of {one.stated:.2f}" for one in self.views)
         return (
-            f"An audit of the agreement on made-up tables ({self.date}) is consistent with what is stated. Epsilon "
-            f"found of epsilon stated, with {self.confidence:.0%} confidence: {found}. An audit can refute a promise "
-            "and never prove it."
+            f"An audit of the agreement on made-up tables ({self.date}), made by '{self.made_by}' and not repeated by "
+            f"others, is consistent with what is stated. Epsilon found of epsilon stated, with {self.confidence:.0%} "
+            f"confidence: {found}. An audit can refute a promise and never prove it."
         )
 
 

@@ -18,7 +18,6 @@ import copublish as cp
 from copublish.studio.context import Situation, StudioSection, situation_of
 from copublish.studio.pages import REFUSED, FormProblem, SameStep, attachment, command_line, fragment, page
 from copublish.studio.routing import FORM_TOKEN, change, file_of, secret_of, text_of, view
-from copublish.studio.sections import approve as approve_audit
 
 AUDIT = "audit"
 USUAL_MINUTES = "10"
@@ -65,6 +64,7 @@ def show_part(request: Request) -> Response:
         request,
         "approve_audit.html.j2",
         evidence=evidence,
+        key=_key(situation_of(request)),
         is_part=True,
         minutes=USUAL_MINUTES,
         minutes_problem=False,
@@ -92,16 +92,22 @@ def cancel(request: Request, form: FormData) -> Response:
     return RedirectResponse("/approve#evidence", 303)
 
 
-def keep(situation: Situation) -> None:
-    """Put what was found beside the agreement.
+def keep(situation: Situation, form: FormData) -> None:
+    """Sign what was found and put it beside the agreement.
 
     Raises:
-        AgreementError: If that cannot be done.
+        CopublishError: If that cannot be done.
     """
     found = evidence_of(situation).found
     if found is None:
         raise cp.AgreementError("The audit", ["there is none of this agreement that has ended"])
-    cp.approvals.keep_audit(situation.desk.agreement_file, found)
+    cp.approvals.keep_audit(
+        situation.desk.agreement_file,
+        found,
+        party=situation.party or "",
+        passphrase=_typed(form, "passphrase"),
+        pin=_typed(form, "pin"),
+    )
 
 
 WORDS_OF_SECRETS = {"passphrase": "passphrase", "pin": "PIN"}
@@ -136,7 +142,6 @@ def _page(request: Request, *problems: FormProblem, form: FormData | None = None
         f"cp.approvals.approve({file.name!r}, party={party or 'PARTY'!r}, name=..., role=...)",
     )
     described = cp.describe(agreement)
-    is_named = party is not None and party in agreement.parties
     return page(
         request,
         "approve.html.j2",
@@ -154,9 +159,17 @@ def _page(request: Request, *problems: FormProblem, form: FormData | None = None
         minutes_problem="minutes" in {problem.field for problem in problems},
         minutes=USUAL_MINUTES if form is None else text_of(form, "minutes") or USUAL_MINUTES,
         typed={key: "" if form is None else text_of(form, key) for key in TYPED},
-        key=cp.identities.signing_key(agreement, party) if is_named and party is not None else None,
+        key=_key(situation),
         told=told,
     )
+
+
+def _key(situation: Situation) -> cp.identities.SigningKey | None:
+    """The key that signs for this party; nothing if it is no party of the agreement."""
+    agreement, party = situation.agreement, situation.party
+    if agreement is None or party not in agreement.parties:
+        return None
+    return cp.identities.signing_key(agreement, party)
 
 
 def approve(request: Request, form: FormData) -> Response:
@@ -169,26 +182,29 @@ def refuse(request: Request, form: FormData) -> Response:
     return _sign(request, form, refusing=True)
 
 
+def _typed(form: FormData, field: str) -> Callable[[str], str]:
+    """What opens a key, as it was typed; who asks for it when it was not gets an error."""
+
+    def asked(what: str) -> str:
+        secret = secret_of(form, field)
+        if secret is None:
+            raise cp.identities.PassphraseError(
+                f"There is a {WORDS_OF_SECRETS[field]} to {what}. Type it beside the button."
+            )
+        return secret
+
+    return asked
+
+
 def _sign(request: Request, form: FormData, *, refusing: bool) -> Response:
     situation = situation_of(request)
-
-    def typed(field: str) -> Callable[[str], str]:
-        def asked(what: str) -> str:
-            secret = secret_of(form, field)
-            if secret is None:
-                raise cp.identities.PassphraseError(
-                    f"There is a {WORDS_OF_SECRETS[field]} to {what}. Type it beside the button."
-                )
-            return secret
-
-        return asked
 
     said = {
         "party": situation.party or "",
         "name": text_of(form, "name"),
         "role": text_of(form, "role"),
-        "passphrase": typed("passphrase"),
-        "pin": typed("pin"),
+        "passphrase": _typed(form, "passphrase"),
+        "pin": _typed(form, "pin"),
         "shown": text_of(form, "shown"),
     }
     try:
@@ -218,7 +234,7 @@ def _day(text: str) -> date | None:
 def _field(exc: cp.CopublishError, *, refusing: bool) -> str:
     """The id of the field that a refusal is about."""
     before, sentence = "refuse-" if refusing else "", str(exc)
-    if isinstance(exc, cp.identities.PassphraseError):
+    if _asks_for_a_secret(exc):
         return f"{before}secret"
     known = {
         "The name": "name",
@@ -229,6 +245,10 @@ def _field(exc: cp.CopublishError, *, refusing: bool) -> str:
     }
     found = next((field for start, field in known.items() if sentence.startswith(start)), None)
     return f"{before}{found}" if found in ("name", "role") else found or "decide"
+
+
+def _asks_for_a_secret(exc: cp.CopublishError) -> bool:
+    return isinstance(exc, cp.identities.PassphraseError)
 
 
 def take_back(request: Request, form: FormData) -> Response:
@@ -268,18 +288,18 @@ def start_audit(request: Request, form: FormData) -> Response:
     if situation_of(request).agreement is None:
         return _page(request)
     try:
-        problem = approve_audit.start(situation_of(request), form)
+        problem = start(situation_of(request), form)
     except cp.CopublishError as exc:
         problem = FormProblem(str(exc), "minutes")
     return RedirectResponse("/approve#evidence", 303) if problem is None else _page(request, problem, form=form)
 
 
 def keep_audit(request: Request, form: FormData) -> Response:
-    """Put what an audit found beside the agreement."""
+    """Sign what an audit found and put it beside the agreement."""
     try:
-        approve_audit.keep(situation_of(request))
+        keep(situation_of(request), form)
     except cp.CopublishError as exc:
-        return _page(request, FormProblem(str(exc), "evidence"))
+        return _page(request, FormProblem(str(exc), "keep-secret" if _asks_for_a_secret(exc) else "evidence"))
     return RedirectResponse("/approve#evidence", 303)
 
 
@@ -337,9 +357,9 @@ SECTION = StudioSection(
         change("/approve/take-back", take_back),
         change("/approve/limit", limit),
         change("/approve/add", add),
-        view("/approve/audit", approve_audit.show_part),
+        view("/approve/audit", show_part),
         change("/approve/audit", start_audit),
-        change("/approve/audit/cancel", approve_audit.cancel),
+        change("/approve/audit/cancel", cancel),
         change("/approve/audit/keep", keep_audit),
         view("/approve/proposal.zip", proposal),
         view("/approve/own.zip", own_approvals),

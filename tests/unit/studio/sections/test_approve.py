@@ -242,16 +242,17 @@ def test_what_signs_is_the_signer_that_the_agreement_names(homes):
     assert "A. Lovelace, privacy officer" in done and "1 of 2" in done
 
 
-def test_an_audit_is_started_followed_canceled_and_kept(homes, monkeypatch):
+@pytest.mark.parametrize(("party", "secret"), [("bank", {}), ("loans", {"passphrase": "open sesame"})])
+def test_an_audit_is_started_followed_canceled_and_kept(homes, monkeypatch, party, secret):
     """Its process is not started here: its files are made up, as it would write them."""
     folders, at = homes
-    bank, file = at("bank"), folders["bank"] / "agreement.toml"
+    person, file = at(party), folders[party] / "agreement.toml"
     agreement = cp.load_agreement(file)
-    assert "Without evidence so far" in bank.get("/approve").text
+    assert "Without evidence so far" in person.get("/approve").text
     for minutes in ("0", "nan", "", SCRIPT):
-        refused = bank.submit("/approve/audit", {"minutes": minutes})
+        refused = person.submit("/approve/audit", {"minutes": minutes})
         assert refused.status_code == 422 and 'href="#minutes"' in refused.text and SCRIPT not in refused.text
-    assert bank.submit("/approve/audit/keep").status_code == 422, "there is none"
+    assert person.submit("/approve/audit/keep").status_code == 422, "there is none"
     stopped, locks = [], []
 
     def spawn(folder, lock, secrets):
@@ -259,28 +260,33 @@ def test_an_audit_is_started_followed_canceled_and_kept(homes, monkeypatch):
 
     monkeypatch.setattr(process, "_spawn", spawn)
     monkeypatch.setattr(cp.runs, "stop", stopped.append)
-    page = bank.submit("/approve/audit", {"minutes": "0.5"}).text
+    page = person.submit("/approve/audit", {"minutes": "0.5"}).text
     (job,) = cp.runs.list_jobs()
     assert (job.kind, job.arguments, job.is_alive) == ("audit", {"agreement": str(file), "minutes": 0.5}, True)
     assert "An audit runs" in page and "Start the audit" not in page and "Approve epsilon 1" in page
     phase = {"phase": "views of public", "began": 0.0, "done": 1200, "of": 5000}
     (job.folder / "status.json").write_text(json.dumps({"phases": [phase]}))
-    part = bank.get("/approve/audit").text
+    part = person.get("/approve/audit").text
     assert "views of public, 1,200 of 5,000" in part and "hx-trigger" in part
-    bank.submit("/approve/audit/cancel")
+    person.submit("/approve/audit/cancel")
     assert stopped == [job.id]
     os.close(locks.pop())
-    assert "The audit ended without a word." in bank.get("/approve/audit").text
+    assert "The audit ended without a word." in person.get("/approve/audit").text
     (job.folder / "end.json").write_text('{"state": "complete"}')
     (job.folder / "result.json").write_text(json.dumps(audit_of(agreement)))
-    page = bank.get("/approve").text
+    page = person.get("/approve").text
     assert "Consistent with what is stated." in page and "hx-get" not in page
     assert re.findall(r'data-label="(?:stated|found|runs)">([^<]*)<', page) == ["1.00", "0.84", "5,000"]
     assert "Without evidence so far" in page, "before it lies beside the agreement"
-    assert "public: 0.84 of 1.00" in bank.submit("/approve/audit/keep").text
-    assert "agreement.audit.json" in zipfile.ZipFile(io.BytesIO(bank.get("/approve/proposal.zip").content)).namelist()
+    if secret:
+        refused = person.submit("/approve/audit/keep", {"passphrase": "shibboleth"})
+        assert refused.status_code == 422 and 'href="#keep-secret"' in refused.text
+        assert "shibboleth" not in refused.text and 'id="keep-secret"' in page
+    kept = html.unescape(person.submit("/approve/audit/keep", secret).text)
+    assert "public: 0.84 of 1.00" in kept and f"made by '{party}'" in kept
+    assert "agreement.audit.json" in zipfile.ZipFile(io.BytesIO(person.get("/approve/proposal.zip").content)).namelist()
     file.write_text(file.read_text().replace("epsilon = 1.0", "epsilon = 0.5"))
-    assert "it is of another agreement" in bank.get("/approve").text, "what was found is of the agreement as it was"
+    assert "it is of another agreement" in person.get("/approve").text, "what was found is of the agreement as it was"
 
 
 def test_scripts_in_names_roles_and_notes_stay_text(homes):
