@@ -1,6 +1,6 @@
 """Parties whose processors do floating point in different ways end with the same release.
 
-That models differ between these two processors, and nothing else does, is in `tests/secure/test_recorded_releases.py`.
+That all mechanisms publish the same on both is in `tests/secure/test_recorded_releases.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MARGINALS = (
 )
 
 
-def test_a_model_that_an_old_processor_fits_is_accepted_and_published_by_another(tmp_path):
+def test_an_old_processor_and_another_one_fit_the_same_model(tmp_path):
     parties = on_loopback(tmp_path, changes=MARGINALS)
     begun = [parties.start(name, env=processor) for name, processor in zip(NAMES, (OLD, USUAL), strict=True)]
     ends = [finish(process) for process in begun]

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+import hashlib
+from typing import Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
-from copublish.agreement.protocol.message import Exchange
+from copublish.agreement.protocol.table import SAME_HASH
+from copublish.errors import EngineError
 from copublish.kernel.secrets.computer import Computer
 from copublish.kernel.secrets.engine import Comparer, Opener, comparer_of
 from copublish.kernel.secrets.secret import Secret
-from copublish.kernel.secrets.told_numbers import exchange_numbers
 from copublish.types import IntArray
-
-T = TypeVar("T")
 
 
 class Roles:
@@ -41,17 +36,12 @@ class Roles:
         """None: an engine without joins has no inputs to check."""
         return None
 
-    def tell_numbers(
-        self,
-        message: Exchange[NDArray[np.uint8]],
-        numbers: IntArray | None,
-        *,
-        size: int,
-        teller: str,
-        check: Callable[[IntArray], T],
-    ) -> T:
-        """Receive public whole numbers from one party, checked by every party."""
+    def confirm_same(self, what: str, numbers: IntArray) -> None:
+        """Raise unless every party has computed the same public numbers."""
         engine: Any = self
-        return exchange_numbers(
-            engine.exchange, engine.parties, message, numbers, size=size, teller=teller, check=check
-        )
+        digest = hashlib.sha256(numbers.astype("<i8").tobytes()).hexdigest()
+        if len(set(engine.exchange(SAME_HASH.of(message=what), digest))) > 1:
+            raise EngineError(
+                f"The parties computed different numbers of the {what} from the same opened values: one of them runs "
+                "other software, or its processor computes in another way. Nothing is published."
+            )

@@ -12,6 +12,7 @@ from copublish.engines.choice import refuse_unfit_engine, secure_engine_version
 from copublish.kernel.certificate.certificate import CERTIFICATE_FORMAT
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import SHIPPED, mechanism_of, plan_of
+from copublish.mechanisms.shared.portable_floats import fingerprint
 
 
 def prepare(agreement: Agreement) -> Plan[Any]:
@@ -55,6 +56,7 @@ def facts_of(agreement: Agreement) -> dict[str, str]:
     return {
         **agreed,
         **software_versions(agreement),
+        "floating point": fingerprint(),
         "protocol": str(PROTOCOL),
         "certificate format": str(CERTIFICATE_FORMAT),
     }

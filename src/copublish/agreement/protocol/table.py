@@ -460,33 +460,12 @@ PERTURBED: Exchange[NDArray[np.uint8]] = Exchange(
     max_bytes=MAX_ARRAY_BYTES,
     reveals="columns that their owner perturbed already, to all parties, and how many records there are",
 )
-MODEL: Exchange[NDArray[np.uint8]] = Exchange(
-    topic="model",
-    step=Step.COMPUTE,
-    shape=BYTE_ARRAY,
-    max_bytes=MAX_ARRAY_BYTES,
-    reveals="nothing new: the first owner's fit of what was opened",
-)
-ANSWERS: Exchange[NDArray[np.uint8]] = Exchange(
-    topic="answers",
-    step=Step.COMPUTE,
-    shape=BYTE_ARRAY,
-    max_bytes=MAX_ARRAY_BYTES,
-    reveals="nothing new: what the model says of tables, and the fitter's offsets",
-)
-CLIQUES: Exchange[NDArray[np.uint8]] = Exchange(
-    topic="cliques",
-    step=Step.COMPUTE,
-    shape=BYTE_ARRAY,
-    max_bytes=MAX_ARRAY_BYTES,
-    reveals="nothing new: the model's tables that records are drawn from",
-)
 SAME_HASH: Exchange[str] = Exchange(
     topic="hash of the {message}",
     step=Step.COMPUTE,
     shape=_HASH,
     max_bytes=SMALL,
-    reveals="nothing: a hash of what all were told, so that all go on with the same",
+    reveals="nothing: a hash of public numbers that all have computed, so that all go on with the same",
 )
 
 # --- publish ---

@@ -2,19 +2,17 @@
 
 All parties call the same methods in the same order with the same public arguments. A `Secret` is a value that no
 party sees; the reveal gate (`kernel/secrets/gate.py`) is the only code that opens one. A computer cannot compare
-people, take the checks of inputs, or send other parties anything but public numbers that they check.
+people, take the checks of inputs, or send other parties anything but a hash of public numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from copublish.agreement.protocol.message import Exchange
 from copublish.errors import EngineError
 from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.secrets.secret import Secret
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from copublish.kernel.noise.shared_laplace import SharedLaplace
     from copublish.kernel.programs.packing import Packing
     from copublish.kernel.secrets.secret import SecretCounts
-
-T = TypeVar("T")
 
 
 @runtime_checkable
@@ -80,32 +76,19 @@ class Computer(Protocol):
         """
         ...
 
-    def tell_numbers(
-        self,
-        message: Exchange[NDArray[np.uint8]],
-        numbers: IntArray | None,
-        *,
-        size: int,
-        teller: str,
-        check: Callable[[IntArray], T],
-    ) -> T:
-        """Receive public whole numbers from one party, checked by every party.
-
-        Floating point differs between machines, so one party rounds what all of them can compute.
+    def confirm_same(self, what: str, numbers: IntArray) -> None:
+        """Raise unless every party has computed the same public numbers.
 
         Args:
-            message: Entry of the protocol.
-            numbers: The numbers, at the teller; nothing at the others.
-            size: Public number of numbers.
-            teller: The party that sends them.
-            check: Returns what the numbers stand for, or raises because they are not what this party computed itself.
+            what: What they are, for the message.
+            numbers: What this party has computed.
 
         Raises:
-            EngineError: If the message has another size, or if parties received different numbers.
+            EngineError: If a party has others.
 
         Privacy:
             Assumes: the numbers follow from public values.
-            Reveals: the numbers, to all parties.
+            Reveals: a hash of them, to all parties.
         """
         ...
 

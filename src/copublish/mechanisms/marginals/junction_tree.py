@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 
+from copublish.mechanisms.shared.portable_floats import log
 from copublish.types import FloatArray
 
 Columns = tuple[int, ...]
@@ -157,7 +157,7 @@ class JunctionTree:
             if not 0 < largest < np.inf:
                 raise FloatingPointError("the factors of a model leave nothing, or more than floating point holds")
             message = message / largest  # so that products neither vanish nor overflow
-            log_sum += float(np.log(largest))
+            log_sum += log(largest)
             messages[number] = message
             above = self.parents[number]
             collected[above] = collected[above] * message.reshape(upper_shape)
@@ -174,7 +174,7 @@ class JunctionTree:
             # The message was divided by its largest entry, the clique itself was not.
             lower = collected[number] * ratio.reshape(own_shape)
             beliefs.append(lower / max(float(lower.sum()), np.finfo(float).tiny))
-        return beliefs, log_sum + float(np.log(total))
+        return beliefs, log_sum + log(total)
 
     def marginal(self, beliefs: Sequence[FloatArray], columns: Columns) -> FloatArray:
         """The marginal of columns that one clique holds."""
@@ -287,18 +287,32 @@ class _Walks:
         self, carried: FloatArray, have: Columns, number: int, separator: Columns, target: Columns, out: Columns
     ) -> FloatArray:
         """Exchange a separator for other columns of the clique behind it."""
-        given = self.given(number, separator, target)
-        labels = {column: label for label, column in enumerate(sorted({*have, *separator, *target}))}
-        # The stubs know of labels as text alone, which runs out of letters.
-        einsum: Any = np.einsum
-        found: FloatArray = einsum(
-            carried,
-            [labels[column] for column in have],
-            given,
-            [labels[column] for column in sorted({*separator, *target})],
-            [labels[column] for column in out],
+        given, both = self.given(number, separator, target), tuple(sorted({*separator, *target}))
+        everything = tuple(sorted({*have, *both}))
+        return summed_product(
+            carried.reshape(self.tree.shape_in(have, everything)),
+            given.reshape(self.tree.shape_in(both, everything)),
+            axes_without(everything, set(out)),
         )
-        return found
+
+
+LARGEST_PRODUCT = 2**18
+"""Entries of a product that is made as a whole before it is summed."""
+
+
+def summed_product(first: FloatArray, second: FloatArray, axes: Sequence[int]) -> FloatArray:
+    """The product of two tables, summed over axes that both have.
+
+    In parts where it is large. `einsum` would add up in another order on another kind of processor.
+    """
+    shape = np.broadcast_shapes(first.shape, second.shape)
+    longest = max(axes, key=lambda axis: shape[axis], default=None)
+    if longest is None or prod(shape) <= LARGEST_PRODUCT or shape[longest] == 1:
+        whole: FloatArray = (first * second).sum(axis=tuple(axes))
+        return whole
+    before, half = (slice(None),) * longest, shape[longest] // 2
+    lower, upper = (*before, slice(None, half)), (*before, slice(half, None))
+    return summed_product(first[lower], second[lower], axes) + summed_product(first[upper], second[upper], axes)
 
 
 def axes_without(columns: Columns, kept: Set[int]) -> tuple[int, ...]:

@@ -10,8 +10,8 @@ duality p is proportional to the product over tables of exp(f_t), where the fact
 
     N log Z(f) - sum over t of <f_t, y_t> + (k s_t / 2) |f_t|^2,        Z(f) the sum of that product,
 
-whose gradient is N p_t - y_t + k s_t f_t. So one party fits, and whoever is told the factors checks them by one
-evaluation: the gradient has to vanish, up to a part of the noise.
+whose gradient is N p_t - y_t + k s_t f_t. The fit ends where the gradient has vanished up to a part of the noise.
+Every party fits by itself: all arithmetic comes out the same to the last bit on every processor.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ import numpy as np
 
 from copublish.kernel.accounting.disclosures import Place
 from copublish.mechanisms.marginals.junction_tree import Columns, JunctionTree, axes_without
+from copublish.mechanisms.shared.portable_floats import dot, exp
 from copublish.types import FloatArray, IntArray
 
 SHRINKAGE = 0.2
 """The constant k: a factor of e weighs as much as being off by this part of the noise's deviation."""
 
 FACTOR_UNIT = 2.0**-20
-"""Factors are told as whole numbers of this unit."""
+"""Factors are published as whole numbers of this unit."""
 
 TABLE_BITS = 36
-"""Tables of the model are told in whole numbers of its inverse power of 2."""
+"""Tables of the model are published in whole numbers of its inverse power of 2."""
 
 LARGEST_FACTOR = 2**30
 """In units: e to the 1024, more than floating point tells apart."""
 
-FITTED, ACCEPTED = 0.1, 0.5
-"""How large an entry of the gradient may be, in deviations of its noise: where fitting ends, and what others accept."""
+FITTED = 0.1
+"""How large an entry of the gradient may be where fitting ends, in deviations of its noise."""
 
 MOST_STEPS = 3000
 MEMORY = 10
@@ -113,6 +114,15 @@ class FittingProblem:
         return np.concatenate([np.full(len(table.values), table.deviation) for table in self.tables])
 
     @cached_property
+    def _lengths(self) -> list[int]:
+        return [len(table.values) for table in self.tables]
+
+    @cached_property
+    def _starts(self) -> IntArray:
+        """Where the factors of every table begin."""
+        return np.cumsum([0, *self._lengths[:-1]])
+
+    @cached_property
     def _places(self) -> list[tuple[slice, int, tuple[int, ...], tuple[int, ...]]]:
         """For every table: its part of the factors, its clique, its shape there, and the axes that it does not have."""
         found, start = [], 0
@@ -130,11 +140,11 @@ class FittingProblem:
     def state(self, factors: FloatArray) -> State:
         """What factors make."""
         potentials = [np.ones([self.sizes[column] for column in clique]) for clique in self.tree.cliques]
-        shift = 0.0
+        largest = np.maximum.reduceat(factors, self._starts)
+        shift = float(largest.sum())
+        weights = exp(factors - np.repeat(largest, self._lengths))
         for part, home, shape, _ in self._places:
-            largest = float(factors[part].max())
-            shift += largest
-            potentials[home] *= np.exp(factors[part] - largest).reshape(shape)
+            potentials[home] *= weights[part].reshape(shape)
         beliefs, log_sum = self.tree.calibrated(potentials)
         answers = self.total * np.concatenate(
             [beliefs[home].sum(axis=away).ravel() for _, home, _, away in self._places]
@@ -142,9 +152,7 @@ class FittingProblem:
         ridge = SHRINKAGE * self.deviations
         return State(
             factors=factors,
-            cost=self.total * (log_sum + shift)
-            - float(factors @ self.wanted)
-            + 0.5 * float(ridge @ (factors * factors)),
+            cost=self.total * (log_sum + shift) - dot(factors, self.wanted) + 0.5 * dot(ridge, factors * factors),
             gradient=answers - self.wanted + ridge * factors,
             answers=answers,
             beliefs=beliefs,
@@ -163,20 +171,20 @@ class FittingProblem:
                 break
             curvature = now.answers * (1 - now.answers / self.total) + SHRINKAGE * self.deviations
             direction = -_two_loops(now.gradient, history, 1 / curvature)
-            if float(direction @ now.gradient) >= 0:  # rounding has spoiled what was learned
+            if dot(direction, now.gradient) >= 0:  # rounding has spoiled what was learned
                 history, direction = [], -now.gradient / curvature
             tried = self._step(now, direction)
             if tried is None:
                 break
             moved, change = tried.factors - now.factors, tried.gradient - now.gradient
-            if (product := float(moved @ change)) > 0:
+            if (product := dot(moved, change)) > 0:
                 history = [*history[1 - MEMORY :], (moved, change, 1 / product)]
             now = tried
         return now
 
     def _step(self, now: State, direction: FloatArray) -> State | None:
         """Go along a direction as far as it pays; nothing if it does not."""
-        slope = float(direction @ now.gradient)
+        slope = dot(direction, now.gradient)
         length = min(1.0, LARGEST_CHANGE / float(np.abs(direction).max()))
         while length > SHORTEST_STEP:
             with suppress(FloatingPointError):  # so far that nothing is left: less far
@@ -193,14 +201,14 @@ def _two_loops(
     """The gradient times the inverse of what the history says of second derivatives (Nocedal 1980)."""
     found, weights = gradient.copy(), []
     for moved, change, inverse in reversed(history):
-        weights.append(inverse * float(moved @ found))
+        weights.append(inverse * dot(moved, found))
         found -= weights[-1] * change
     if history:  # the diagonal does not know that tables overlap; the latest step does
         _, change, inverse = history[-1]
-        scale = scale / (inverse * float(change @ (scale * change)))
+        scale = scale / (inverse * dot(change, scale * change))
     found *= scale
     for (moved, change, inverse), weight in zip(history, reversed(weights), strict=True):
-        found += moved * (weight - inverse * float(change @ found))
+        found += moved * (weight - inverse * dot(change, found))
     return found
 
 

@@ -29,7 +29,7 @@ from copublish.mechanisms.marginals.measurements import SMALLEST_REST
 from copublish.mechanisms.marginals.model import FittingProblem, MeasuredTable, State, estimated_total
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.records import MarginalsResult, RoundChoice
-from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model
+from copublish.mechanisms.marginals.run_model import agree_on_model, answers_of, tables_of_cliques
 from copublish.mechanisms.marginals.run_tables import (
     NOT_ELIGIBLE,
     OFFSET_BITS,
@@ -43,6 +43,7 @@ from copublish.mechanisms.marginals.run_tables import (
 )
 from copublish.mechanisms.marginals.schedule import RoundBudget
 from copublish.mechanisms.shared.normal import deviation, mean_size
+from copublish.mechanisms.shared.portable_floats import log
 from copublish.progress import Progress
 from copublish.types import IntArray
 
@@ -113,7 +114,7 @@ def run_marginals(
         choices=tuple(choices),
         factors=fitted.units,
         tree=fitted.problem.tree,
-        cliques=tuple(agree_on_cliques(fitted.state, run.fitter, computer)),
+        cliques=tuple(tables_of_cliques(fitted.state)),
         total=fitted.problem.total,
         n_records=plan.records_to_draw(fitted.problem.total),
     )
@@ -128,11 +129,6 @@ class _Run:
     computer: Computer
     gate: Gate
     progress: Progress
-
-    @property
-    def fitter(self) -> str:
-        """The party that fits the model: the first one that holds data."""
-        return self.plan.agreement.owners[0]
 
     def axes(self, table: Columns) -> list[Axis]:
         """The axes of a table."""
@@ -200,7 +196,7 @@ class _Run:
         problem = FittingProblem(self.plan.sizes, tables, self._total(tables))
         known = before.units if before else np.zeros(0, dtype=np.int64)
         start = np.concatenate([known, np.zeros(len(problem.wanted) - len(known), dtype=np.int64)])
-        units, state, moved = agree_on_model(problem, start, answers, self.fitter, self.computer)
+        units, state, moved = agree_on_model(problem, start, answers, self.computer)
         return Fitted(problem, units, state, moved)
 
     def _total(self, tables: tuple[MeasuredTable, ...]) -> int:
@@ -210,10 +206,8 @@ class _Run:
 
     def ask(self, fitted: Fitted, number: int, budget: RoundBudget) -> tuple[IntArray, IntArray]:
         """What the model says of all candidates, in whole records, and what is added to their distances from it."""
-        plan = self.plan
-        # A public rule, but a long one: others check bounds, within which offsets cost exactness and no privacy.
-        own = self._offsets(fitted, number, budget) if self.computer.party == self.fitter else None
-        return agree_on_answers((fitted.problem, fitted.state), plan.candidates, own, self.fitter, self.computer)
+        answers = answers_of(fitted.problem, fitted.state, self.plan.candidates)
+        return answers, self._offsets(fitted, number, budget)
 
     def part(self, values: IntArray, index: int) -> IntArray:
         """What belongs to one candidate of what stands one after the other."""
@@ -227,10 +221,10 @@ class _Run:
         cells = self.cells(self.plan.candidates)
         refuse_out_of_bounds(answers, offsets, cells, disclosure.noise.bits)
         computing = computer_as(ProgramComputer, self.computer)
-        # Public numbers that all have checked; one party puts them in, the others nothing.
-        is_told = self.computer.party == self.fitter
+        # Public numbers that all have computed; one party puts them in, the others nothing.
+        puts_in = self.computer.party == self.plan.agreement.owners[0]
         told = [
-            computing.share_within(public if is_told else np.zeros_like(public), bits)
+            computing.share_within(public if puts_in else np.zeros_like(public), bits)
             for public, bits in ((answers, self.count_bits), (offsets, OFFSET_BITS))
         ]
         secret_scores = computing.compute(
@@ -259,7 +253,7 @@ class _Run:
             noise = mean_size(plan.chosen(table, number, budget.table)) * cells_of(table, plan.sizes)
             found.append(-math.ceil(float(plan.caution.worth) * noise) if fits else NOT_ELIGIBLE)
         choice = plan.choice(number, budget.selection)
-        return np.array([*found, math.ceil(choice.scale_in_people * math.log(len(found)))], dtype=np.int64)
+        return np.array([*found, math.ceil(choice.scale_in_people * log(len(found)))], dtype=np.int64)
 
     def measure_chosen(
         self, secret_counts: Secret, index: int, number: int, budget: RoundBudget, ahead: int
