@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 
@@ -238,7 +238,7 @@ class NoWords(NoSettings):
 
 
 class OddWords(NoWords):
-    words = {"title": "Records", "kind": "synthetic", "made": "A.", "kept": "B.", "lost": "C."}
+    words: ClassVar = {"title": "Records", "kind": "synthetic", "made": "A.", "kept": "B.", "lost": "C."}
 
 
 class EmptyWords(NoWords):

@@ -182,8 +182,8 @@ def test_a_release_that_nobody_signed_does_not_hold_because_nobody_had_to(whole,
     signed = Signatures.from_content((copy / "signatures.json").read_bytes())
     bare = replace(signed, signatures={}, certificates={}, approvals={})
     (copy / "signatures.json").write_bytes(bare.content())
-    problems = {finding.what: finding.said for finding in verify_release(copy).findings if not finding.is_well}
-    assert problems == {"signed statement": "is about something else: the parties"}
+    (problem,) = (finding.said for finding in verify_release(copy).findings if not finding.is_well)
+    assert "it names fewer than two parties that made the release" in problem
 
 
 # --- the digest ---

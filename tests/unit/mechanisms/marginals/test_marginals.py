@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.engines.ideal import IdealEngine
 from copublish.errors import EngineError
 from copublish.kernel.accounting.disclosures import NEIGHBORS
 from copublish.kernel.secrets.gate import RevealGate
@@ -309,6 +308,7 @@ def test_a_party_that_goes_on_with_another_last_bit_of_the_model_ends_the_run(mo
     monkeypatch.setattr(run, "agree_on_model", with_a_liar)
     with pytest.raises(EngineError, match="computed different numbers of the model"):
         released(agreement, people(agreement), seeded(agreement.party_names, 3))
+
 
 # --- What is refused before anything is spent -------------------------------------------------------------------------
 

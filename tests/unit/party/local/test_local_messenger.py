@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copublish.agreement.protocol.table import MODEL, OPENED
+from copublish.agreement.protocol.table import OPENED, PERTURBED
 from copublish.engines import messages as public_values
 from copublish.engines.messages import exchange_public
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
@@ -155,7 +155,7 @@ def test_everyone_gets_every_public_value_in_party_order(messengers):
     with ThreadPoolExecutor(3) as pool:
         asked = [pool.submit(exchange_public, messengers[party], STEP, values[party]) for party in PARTIES]
         assert [future.result() for future in asked] == [tuple(values.values())] * 3
-        asked = [pool.submit(exchange_public, messengers[party], MODEL, arrays[party]) for party in PARTIES]
+        asked = [pool.submit(exchange_public, messengers[party], PERTURBED, arrays[party]) for party in PARTIES]
         for future in asked:
             for heard, told in zip(future.result(), arrays.values(), strict=True):
                 assert heard.dtype == np.uint8 and np.array_equal(heard, told)
@@ -182,11 +182,11 @@ def test_public_values_come_back_as_they_were(value):
 @given(st.binary())
 def test_arrays_come_back_as_they_were(content):
     array = np.frombuffer(content, np.uint8)
-    for heard in (MODEL.read(MODEL.spelled(array), "b"), MODEL.read_text(MODEL.as_text(array), "b")):
+    for heard in (PERTURBED.read(PERTURBED.spelled(array), "b"), PERTURBED.read_text(PERTURBED.as_text(array), "b")):
         assert heard.tobytes() == content and heard.dtype == np.uint8
 
 
-@pytest.mark.parametrize("entry", [STEP, MODEL])
+@pytest.mark.parametrize("entry", [STEP, PERTURBED])
 @given(content=st.text())
 def test_what_is_no_public_value_is_an_error_of_ours_that_names_the_peer(entry, content):
     opening = entry.as_text(0 if entry is STEP else np.zeros(0, np.uint8)).partition(",")[0]
@@ -201,12 +201,12 @@ def test_long_arrays_come_in_pieces_and_endless_ones_are_refused(messengers, mon
     monkeypatch.setattr(public_values, "PIECE_BYTES", 10)
     told = {party: np.arange(n, dtype=np.uint8) for party, n in (("a", 95), ("b", 5), ("c", 31))}
     with ThreadPoolExecutor(3) as pool:
-        heard = list(pool.map(lambda party: exchange_public(messengers[party], MODEL, told[party]), "abc"))
+        heard = list(pool.map(lambda party: exchange_public(messengers[party], PERTURBED, told[party]), "abc"))
     assert [[array.tolist() for array in found] for found in heard] == [[t.tolist() for t in told.values()]] * 3
     for party in "bc":
-        messengers[party].send("a", MODEL, (2**31).to_bytes(4, "big") + b"[")
+        messengers[party].send("a", PERTURBED, (2**31).to_bytes(4, "big") + b"[")
     with pytest.raises(ProgramMismatchError, match="'b' sent, or was about to send, more as 'model'"):
-        exchange_public(messengers["a"], MODEL, told["b"])
+        exchange_public(messengers["a"], PERTURBED, told["b"])
 
 
 def test_a_text_that_is_longer_than_its_entry_is_neither_sent_nor_read(messengers):
