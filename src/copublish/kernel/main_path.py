@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from datetime import date as date_type
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.protocol.table import AUDIT, CAN_PAY, DATE, FIT, ON_DISK, RELEASE
-from copublish.errors import EngineError, InvalidInputsError, LedgerError, LostAtTheLastStepError, PartyLostError
+from copublish.errors import (
+    EngineError,
+    InvalidInputsError,
+    LedgerError,
+    LostAtTheLastStepError,
+    MeetingError,
+    PartyLostError,
+)
 from copublish.kernel.certificate.build import Circumstances, build_certificate
 from copublish.kernel.certificate.certificate import AuditStatement, Certificate
 from copublish.kernel.checks import refuse_by_ledger
@@ -26,6 +32,9 @@ from copublish.kernel.secrets.gate import RevealGate
 from copublish.progress import Notice, Progress
 
 P = TypeVar("P", bound=Publishable)
+
+CLOCKS_DIFFER_BY = timedelta(days=2)
+"""Two clocks that are less than two days apart never show days that are further apart than this."""
 
 
 class Signing(Protocol[P]):
@@ -79,6 +88,7 @@ def run_release(
     refuse_by_ledger(plan, fragment.party, ledger)
     # A party that cannot pay, or write it down, stops everyone here, before anything is learned or reserved.
     engine.exchange(CAN_PAY, "can pay")
+    day = _agreed_date(engine)
     audit = agreed_audit(context.audit, engine, context.notice)
     progress("alignment", 0, 1)
     for changed in record_comparison(agreement, fragment, engine, ledger):
@@ -94,7 +104,7 @@ def run_release(
         result = plan.run(table, engine.computer, gate, progress)
         # From here on: released values only.
         progress("writing", 0, 1)
-        certificate = _certificate(plan, outlet, engine, gate, table.public_total, context.software, audit)
+        certificate = _certificate(plan, outlet, engine, gate, table.public_total, context.software, audit, day)
         release = outlet.publish(certificate, result)
         if len(set(engine.exchange(RELEASE, release.digest()))) > 1:
             raise EngineError("The parties ended with different releases. Nothing is published.")
@@ -130,6 +140,7 @@ def _certificate(
     public_total: int | None,
     software: Mapping[str, str],
     audit: AuditStatement | None,
+    day: date,
 ) -> Certificate:
     circumstances = Circumstances(
         mechanism=outlet.mechanism,
@@ -138,7 +149,7 @@ def _certificate(
         secrecy=engine.computer.secrecy,
         engine_assumptions=engine.computer.assumptions,
         software=dict(software),
-        publication_date=_agreed_date(engine),
+        publication_date=day.isoformat(),
         public_total=public_total,
         class_disagreement=outlet.disagreement(gate.opened),
         audit=audit,
@@ -193,10 +204,21 @@ def _wait_until_all_have_it(engine: Engine) -> None:
         ) from exc
 
 
-def _agreed_date(engine: Engine) -> str:
-    """The first party's date, if it is one: one clock for everybody's certificate, so that it has the same bytes."""
-    first, *_ = engine.exchange(DATE, datetime.now(UTC).date().isoformat())
+def _agreed_date(engine: Engine) -> date:
+    """The first party's date: one clock for everybody's certificate, so that it has the same bytes.
+
+    Raises:
+        MeetingError: If it is not about the day that it is here. Approvals are held against the date for ever.
+    """
+    today, first = datetime.now(UTC).date(), engine.parties[0]
+    said, *_ = engine.exchange(DATE, today.isoformat())
     try:
-        return date_type.fromisoformat(first).isoformat()
+        day = date.fromisoformat(said)
     except ValueError:
-        raise DATE.wrong(engine.parties[0]) from None
+        raise DATE.wrong(first) from None
+    if abs(day - today) > CLOCKS_DIFFER_BY:
+        raise MeetingError(
+            f"Party '{first}' would date the release {day.isoformat()}, and by the clock here it is "
+            f"{today.isoformat()}. Set the clock that is wrong. Nothing was measured."
+        )
+    return day

@@ -202,16 +202,28 @@ def test_a_day_of_publication_that_is_none_is_found(signed, tmp_path, said) -> N
     """Its parties signed it, so digests and signatures hold: who made up a release can say anything."""
     signers, folder = signed
     release = cp.load_release(folder)
-    basic = replace(release.certificate.deployment.basic, publication_date=said)
-    certificate = replace(release.certificate, deployment=replace(release.certificate.deployment, basic=basic))
-    made_up = replace(release, certificate=certificate)
-    statement = replace(release.signatures.statement, digest=made_up.digest(), files=made_up.file_digests)
-    signatures = {name: signers.identities[name].sign(statement.message) for name in NAMES}
-    made_up = replace(made_up, signatures=replace(release.signatures, statement=statement, signatures=signatures))
+    made_up = dated(signers, release, said)
     found = problems(made_up.write(tmp_path / "made up"))
     assert found.keys() == {"day of publication"}
     with pytest.raises(cp.ReleaseError, match="day of publication"):
         refuse_wrong_signatures(made_up)
+
+
+def dated(signers: Signers, release: cp.Release, day: str) -> cp.Release:
+    """A release that all its parties signed under another day."""
+    basic = replace(release.certificate.deployment.basic, publication_date=day)
+    certificate = replace(release.certificate, deployment=replace(release.certificate.deployment, basic=basic))
+    made_up = replace(release, certificate=certificate)
+    statement = replace(release.signatures.statement, digest=made_up.digest(), files=made_up.file_digests)
+    signatures = {name: signers.identities[name].sign(statement.message) for name in NAMES}
+    return replace(made_up, signatures=replace(release.signatures, statement=statement, signatures=signatures))
+
+
+def test_approvals_that_were_made_long_after_the_day_of_publication_are_found(signed, tmp_path) -> None:
+    """A release that is dated back would have old approvals pass; those that were made later give it away."""
+    signers, folder = signed
+    found = problems(dated(signers, cp.load_release(folder), "1999-01-01").write(tmp_path / "dated back"))
+    assert found.keys() == {"approvals of bank"} and "is of a later day" in found["approvals of bank"]
 
 
 def test_signatures_of_another_release_of_the_same_parties_do_not_fit(signed, tmp_path) -> None:

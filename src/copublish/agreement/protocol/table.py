@@ -236,6 +236,13 @@ CAN_PAY: Exchange[str] = Exchange(
     max_bytes=SMALL,
     reveals="that the ledger lets the run begin",
 )
+DATE: Exchange[str] = Exchange(
+    topic="date",
+    step=Step.SHOW,
+    shape=spelled_as("[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date like 2026-01-31"),
+    max_bytes=SMALL,
+    reveals="the day by its clock; that of the first party is published, if it is about the same everywhere",
+)
 AUDIT: Exchange[str | None] = Exchange(
     topic="audit",
     step=Step.SHOW,
@@ -470,13 +477,6 @@ SAME_HASH: Exchange[str] = Exchange(
 
 # --- publish ---
 
-DATE: Exchange[str] = Exchange(
-    topic="date",
-    step=Step.PUBLISH,
-    shape=spelled_as("[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date like 2026-01-31"),
-    max_bytes=SMALL,
-    reveals="the day; that of the first party is published",
-)
 RELEASE: Exchange[str] = Exchange(
     topic="release",
     step=Step.PUBLISH,

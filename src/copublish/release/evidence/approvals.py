@@ -37,6 +37,9 @@ LARGEST_APPROVAL = MIB
 PEERS_TOLERANCE = timedelta(days=1)
 """Clocks of two organizations may differ by this much before an approval counts as expired."""
 
+MADE_LATER = timedelta(days=3)
+"""An approval that is more than this after the day that counts was not there on it, whatever clocks say."""
+
 
 _ALSO_INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
@@ -155,6 +158,8 @@ def approval_problem(
         return ApprovalProblem("is for another agreement, or this one was changed since")
     if problem := signature_problem(chain[0], approval.message, approval.signature):
         return ApprovalProblem(f"is forged or was changed: its signature {problem}", is_forged=True)
+    if (made := _day(approval.approved_on)) is not None and made - day > MADE_LATER:
+        return ApprovalProblem(f"is of a later day, {made.isoformat()}")
     if approval.until is not None and (last := _day(approval.until)) is not None and day > last:
         return ApprovalProblem(f"expired on {last.isoformat()}")
     return None
