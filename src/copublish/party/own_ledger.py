@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from copublish.agreement.model import Agreement
-from copublish.errors import BudgetExceededError, LedgerError, ReleaseError
+from copublish.errors import BudgetExceededError, EditedLedgerError, LedgerError, ReleaseError
 from copublish.files.home import default_ledger, make_private_folder
 from copublish.kernel.accounting.disclosures import NEIGHBORS, Neighbors
 from copublish.kernel.accounting.formatting import show_exact
@@ -174,16 +174,26 @@ def _shown(epsilon: Fraction | None) -> str:
     return UNBOUNDED if epsilon is None else show_exact(epsilon)
 
 
+def refuse_wrong_receipts(ledger: Ledger) -> None:
+    """Raise unless all receipts hold. Together with `Ledger.refuse_if_edited` that is what `ledger verify` looks at.
+
+    Raises:
+        EditedLedgerError: With the first thing found, and the way out.
+    """
+    if problems := receipt_problems(ledger):
+        raise EditedLedgerError(
+            f"The ledger '{ledger.path}' was changed by something else than copublish. {problems[0]} Nothing was "
+            f"measured. See all of it: copublish ledger verify {ledger.path}"
+        )
+
+
 def receipt_problems(ledger: Ledger) -> list[str]:
-    """A sentence for every signed run that the chain, or a signature under it, contradicts; nothing if all is well."""
-    heads, problems = set(ledger.heads()), []
+    """A sentence for every signed run whose head or signatures are not those that were signed; nothing if all are."""
+    problems = []
     for receipt in ledger.receipts():
         place = f"Signed run of {receipt.given_at[:10]} (release '{receipt.release}')"
-        if receipt.head not in heads or receipt.heads.get(receipt.party) != receipt.head:
-            problems.append(
-                f"{place}: the ledger's head that was signed then is not in its chain any more. Entries before it were "
-                "removed or edited."
-            )
+        if receipt.heads.get(receipt.party) != receipt.head:
+            problems.append(f"{place}: what was signed names another head of this ledger.")
         if receipt.signatures is not None:
             problems += [f"{place}: {said}" for said in _wrong_signatures(receipt, receipt.signatures)]
     return problems

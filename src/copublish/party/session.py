@@ -46,6 +46,7 @@ from copublish.party.network.meeting import Meeting, who_is_silent
 from copublish.party.network.messenger import PortMessenger
 from copublish.party.network.port import Log, Port
 from copublish.party.network.rendezvous import Waiting
+from copublish.party.own_ledger import refuse_wrong_receipts
 from copublish.party.publishing import kept_beside, publish_release
 from copublish.party.request import RunSettings
 from copublish.progress import Notice, Progress, no_notice
@@ -72,6 +73,7 @@ def preflight(
     refuse_unwritable(out, overwrite=overwrite)
     check_columns(agreement, party, source)
     refuse_by_ledger(plan, party, ledger)
+    refuse_wrong_receipts(ledger)
     return plan
 
 

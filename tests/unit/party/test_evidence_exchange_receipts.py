@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -22,11 +24,13 @@ from copublish.engines.ideal import IdealEngine
 from copublish.errors import (
     ApprovalError,
     BehindLedgerError,
+    EditedLedgerError,
     EngineError,
     LedgerError,
     MeetingError,
     ProgramMismatchError,
 )
+from copublish.kernel.ledger.chain import BEGUN, append_tables
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.ledger.receipts import Receipt
 from copublish.mechanisms.registry import plan_of
@@ -34,8 +38,10 @@ from copublish.party.evidence_exchange import SigningContext
 from copublish.party.keys.identity import new_identity
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.own_ledger import receipt_problems, release_problems
+from copublish.party.session import preflight
 from copublish.release.evidence.signatures import ReleaseStatement
 from copublish.release.verify import verify_release
+from support import fragment_frames, random_table
 from support.signed import NAMES, Signers
 
 pytestmark = pytest.mark.slow  # releases between several parties
@@ -89,6 +95,43 @@ def test_a_ledger_that_is_behind_is_refused_by_the_other_party_before_anything_i
     assert command("ledger", "forget-receipts", "loans", "--ledger", signers.ledger_file("bank")).exit_code == 0
     signers.publish()
     assert Ledger(signers.ledger_file("bank")).edits() == []
+
+
+def test_a_ledger_whose_chain_was_begun_anew_is_refused_by_the_other_party_and_by_its_own(tmp_path) -> None:
+    """The tables still hold all receipts, and every hash follows from the one before."""
+    signers = Signers(tmp_path)
+    signers.publish()
+    with closing(sqlite3.connect(signers.ledger_file("loans"))) as database:
+        for table in ("charges", "disclosures", "chain"):
+            database.execute(f"DELETE FROM {table}")
+        append_tables(database, BEGUN, at="2026")
+        database.commit()
+    with pytest.raises(BehindLedgerError, match="'loans' signed"):
+        signers.publish()
+    ready(signers, "bank")
+    with pytest.raises(EditedLedgerError, match="ledger verify"):
+        ready(signers, "loans")
+
+
+def ready(signers: Signers, name: str) -> None:
+    """Check one party's part as `copublish run` does, before anybody is called."""
+    agreement, generator = signers.agreement, np.random.default_rng(5)
+    frames = fragment_frames(agreement, random_table(agreement, 10, generator), generator)
+    with closing(Ledger(signers.ledger_file(name))) as own:
+        preflight(agreement, name, frames[name], own, out=signers.folder / "out", overwrite=False)
+
+
+def test_a_run_refuses_a_ledger_whose_kept_signatures_are_not_what_was_signed(tmp_path) -> None:
+    signers = Signers(tmp_path)
+    signers.publish()
+    with closing(Ledger(signers.ledger_file("bank"))) as own:
+        (receipt,) = own.receipts()
+        wrong = json.loads(receipt.signatures)
+        wrong["signatures"]["loans"] = wrong["signatures"]["bank"]
+        own.keep_signatures(receipt.number, json.dumps(wrong))  # with an entry of the chain, as copublish writes it
+        assert own.edits() == []
+    with pytest.raises(EditedLedgerError, match="the signature of 'loans'"):
+        ready(signers, "bank")
 
 
 def test_every_older_copy_of_a_ledger_is_refused_and_the_newest_is_not(tmp_path) -> None:

@@ -3,7 +3,7 @@
 The tables of a ledger say how things stand; the chain says how they came about. A row of a table is an entry of the
 chain when it is written and again whenever it changes, in the same transaction. So whoever edits a table is found by
 reading the chain, whoever edits the chain by its hashes, and whoever computes all hashes anew by the heads that other
-parties were told.
+parties were told: the receipts name them.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def problems_of(entries: Sequence[ChainEntry], tables: Tables) -> list[str]:
         written = _replayed(entries)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return found or ["The chain holds an entry that copublish does not write."]
-    return found + list(_differences(written, tables))
+    return found + list(_differences(written, tables)) + list(_unknown_heads(entries, tables))
 
 
 def _broken_links(entries: Sequence[ChainEntry]) -> Iterator[str]:
@@ -163,7 +163,27 @@ def _broken_links(entries: Sequence[ChainEntry]) -> Iterator[str]:
             )
         if entry.kind == BEGUN and entry.position != 1:
             yield f"Entry {entry.position} of the chain: it was begun a second time, which copublish never does."
+        if entry.kind == BEGUN and entry.position == 1 and not _begins_with_nothing(entry):
+            yield "Entry 1 of the chain: it was begun with rows in its tables, and copublish begins a new file only."
         previous, expected = entry.hash, entry.position + 1
+
+
+def _begins_with_nothing(entry: ChainEntry) -> bool:
+    try:
+        return not any(json.loads(entry.content)["tables"].values())
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return False
+
+
+def _unknown_heads(entries: Sequence[ChainEntry], tables: Tables) -> Iterator[str]:
+    """Whoever makes a chain anew cannot make one with the heads that other parties hold of it."""
+    hashes = {entry.hash for entry in entries}
+    for row in tables["receipts"].values():
+        if row["head"] not in hashes:
+            yield (
+                f"{_place('receipts', row)}: the ledger's head that was signed then is not in its chain any more. "
+                "Entries before it were removed or edited."
+            )
 
 
 def _kind(entry: ChainEntry) -> str:

@@ -30,8 +30,9 @@ def heads_to_show(run: str, party: str, signers: Mapping[str, str], ledger: Ledg
             as many, and sorted. A third party can tell neither how many are real nor their order. For a release whose
             head it knows, a peer can tell if the two parties have signed 16 or more since.
     """
+    in_chain = set(ledger.heads())  # a receipt whose head the chain lacks is no sign that the ledger knows of it
     return {
-        peer: _shown_to(run, party, peer, ledger.heads_given_to(signer))
+        peer: _shown_to(run, party, peer, [held for held in ledger.heads_given_to(signer) if held[1] in in_chain])
         for peer, signer in signers.items()
         if peer != party
     }
