@@ -34,7 +34,7 @@ def fill(book: Ledger) -> None:
     row = book.give_receipt(
         run="1", release="first", agreement_hash="h", party="bank", head=book.head(), statement=STATEMENT
     )
-    book.keep_signatures(row, "{}")
+    book.keep_signatures(row, STATEMENT, "{}")
     book.forget_receipts("lab")
 
 

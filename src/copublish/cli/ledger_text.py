@@ -14,6 +14,7 @@ from copublish.kernel.ledger.budget import show_left
 from copublish.kernel.ledger.comparisons import ListedPeople
 from copublish.kernel.ledger.ledger import Entry, Ledger
 from copublish.kernel.ledger.limits import UNBOUNDED, Limit
+from copublish.kernel.ledger.receipts import Receipt
 from copublish.release.render.text_tables import add_row, text_table
 
 
@@ -89,18 +90,26 @@ def print_ledger(book: Ledger, output: Format) -> None:
 
 
 def _signed_runs(book: Ledger) -> list[dict[str, str | None]]:
-    """The runs that were signed, with whom, and whether all signatures came."""
+    """The runs whose ledgers' heads were signed, with whom, and what signatures came."""
     return [
         {
             "signed_at": receipt.given_at,
             "release": receipt.release,
             "as": receipt.party,
             "with": ", ".join(name for name in receipt.signers if name != receipt.party),
-            "signatures": "all" if receipt.signatures is not None else "own, the run ended before the others came",
+            "signatures": _signed(receipt),
             "ledger_head": receipt.head,
         }
         for receipt in book.receipts()
     ]
+
+
+def _signed(receipt: Receipt) -> str:
+    if receipt.is_of_release:
+        return "all"
+    if receipt.signatures is not None:
+        return "of ledgers' heads, the run ended before a release was signed"
+    return "own, the run ended before the others came"
 
 
 def _accounts(limit: Limit, accounts: Accounts, spent: Spent) -> list[dict[str, str | None]]:

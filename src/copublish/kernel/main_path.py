@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from copublish.agreement.model import Agreement
-from copublish.agreement.protocol.table import AUDIT, CAN_PAY, DATE, FIT, ON_DISK, RELEASE
+from copublish.agreement.protocol.table import AUDIT, CAN_PAY, DATE, FIT, HEADS, ON_DISK, RELEASE, RESERVED
 from copublish.errors import (
     EngineError,
     InvalidInputsError,
@@ -18,10 +18,11 @@ from copublish.errors import (
     MeetingError,
     PartyLostError,
 )
+from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.certificate.build import Circumstances, build_certificate
 from copublish.kernel.certificate.certificate import AuditStatement, Certificate
 from copublish.kernel.checks import refuse_by_ledger
-from copublish.kernel.ledger.ledger import Ledger
+from copublish.kernel.ledger.ledger import Ledger, Reservation
 from copublish.kernel.plan import Outlet, Publishable, RunnablePlan
 from copublish.kernel.records.alignment import align_records
 from copublish.kernel.records.comparison import record_comparison
@@ -44,9 +45,39 @@ class Signing(Protocol[P]):
         """Show each other who signs, who approved, and that no ledger is behind. It raises before anything is spent."""
         ...
 
+    def own_head(self, agreement: Agreement, ledger: Ledger) -> dict[str, Any] | None:
+        """The head of this party's ledger, signed; nothing where nobody signs. The ledger knows that it is told."""
+        ...
+
+    def keep_heads(self, told: Sequence[dict[str, Any] | None], agreement: Agreement, ledger: Ledger) -> None:
+        """Keep what every party told of its ledger. It raises before anything is opened."""
+        ...
+
     def sign(self, release: P, agreement: Agreement, engine: Engine, ledger: Ledger) -> P:
         """The release with the signatures of all parties."""
         ...
+
+
+@dataclass
+class _ChargedEverywhere:
+    """A charge of which nothing is opened anywhere before every party has written the first disclosure.
+
+    Privacy:
+        A party tells the head of its ledger once its first disclosure is on disk, and opens nothing before all others
+        have told theirs. So of a charge without a disclosure nothing was opened, here or elsewhere; and whoever has
+        opened something holds heads of all ledgers that are later than the charges for it.
+    """
+
+    charge: Reservation
+    meet_others: Callable[[], None]
+    _all_have: bool = field(default=False, init=False)
+
+    def disclose(self, label: str, price: Callable[[], Cost]) -> None:
+        """Write a disclosure to stable storage; at the first one, wait until every party has."""
+        self.charge.disclose(label, price)
+        if not self._all_have:
+            self.meet_others()
+            self._all_have = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +131,15 @@ def run_release(
         _cheaters_locked_out(agreement, fragment.party, ledger),
         ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge,
     ):
-        gate = RevealGate(engine.computer, engine.opener, charge, agreement.records.public)
+        # A party that could not reserve stops everyone here: nobody has written that anything is about to be opened.
+        engine.exchange(RESERVED, "reserved")
+
+        def tell_heads() -> None:
+            told = engine.exchange(HEADS, signing.own_head(agreement, ledger))
+            signing.keep_heads(told, agreement, ledger)
+
+        charged = _ChargedEverywhere(charge, tell_heads)
+        gate = RevealGate(engine.computer, engine.opener, charged, agreement.records.public)
         result = plan.run(table, engine.computer, gate, progress)
         # From here on: released values only.
         progress("writing", 0, 1)

@@ -6,7 +6,7 @@ Everything here is public between the parties and depends on no private value.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
@@ -24,7 +24,7 @@ from copublish.kernel.ledger.heads import heads_to_show, refuse_ledgers_behind
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.secrets.engine import Engine
 from copublish.release.evidence.approvals import Approval, needed_approvals, told_approvals
-from copublish.release.evidence.signatures import ReleaseStatement, Signatures
+from copublish.release.evidence.signatures import HeadsStatement, ReleaseStatement, Signatures
 from copublish.release.evidence.signing import (
     Chain,
     Signer,
@@ -33,6 +33,7 @@ from copublish.release.evidence.signing import (
     fingerprint,
     is_hash,
     pem_of,
+    signature_problem,
     spelled,
 )
 from copublish.release.folder import Release
@@ -63,14 +64,31 @@ class EvidenceExchange:
     witness: SigningContext | None
     run: str | None
     _gathering: PeerEvidence | None = field(default=None, init=False, repr=False)
+    _heads: Mapping[str, str | None] = field(default_factory=dict, init=False, repr=False)
+    _receipt: int | None = field(default=None, init=False)
 
     def gather(self, agreement: Agreement, engine: Engine, ledger: Ledger) -> None:
         """Show signers, approvals and ledgers to each other, before anything is spent."""
         self._gathering = gather(agreement, engine.party, self.witness, self.run, engine, ledger)
 
+    def own_head(self, agreement: Agreement, ledger: Ledger) -> dict[str, Any] | None:
+        """The head of this party's ledger, signed, which the ledger knows to be told."""
+        if self._gathering is None:
+            return None
+        own, self._receipt = sign_head(agreement, self._gathering, ledger)
+        return own
+
+    def keep_heads(self, told: Sequence[dict[str, Any] | None], agreement: Agreement, ledger: Ledger) -> None:
+        """Keep the heads of all parties' ledgers, signed, before anything is opened."""
+        if self._gathering is not None:
+            by_party = dict(zip(agreement.parties, told, strict=True))
+            self._heads = keep_heads(by_party, agreement, self._gathering, self._receipt, ledger)
+
     def sign(self, release: Release, agreement: Agreement, engine: Engine, ledger: Ledger) -> Release:
         """Sign the release together with the others."""
-        return sign_release(release, agreement, engine.party, self._gathering, engine, ledger)
+        if self._gathering is None:
+            return release
+        return sign_release(release, agreement, self._gathering, self._heads, self._receipt, engine, ledger)
 
 
 @dataclass(frozen=True)
@@ -78,12 +96,14 @@ class PeerEvidence:
     """What the parties of a run know of each other before anything is spent.
 
     Attributes:
+        party: Which party this is.
         run: The id of the run.
         chains: The certificates of every party's signer.
         approvals: Every party's approvals.
         witness: This party's own.
     """
 
+    party: str
     run: str
     chains: Mapping[str, Chain]
     approvals: Mapping[str, tuple[Approval, ...]]
@@ -143,62 +163,96 @@ def gather(
     chains = {name: _chain(agreement, name, said) for name, said in told.items()}
     today = datetime.now(UTC).date()
     approvals = {name: _approvals(agreement, name, said, chains[name], today) for name, said in told.items()}
-    gathering = PeerEvidence(run, chains, approvals, witness)
+    gathering = PeerEvidence(party, run, chains, approvals, witness)
     # Before ledgers are looked at: who has another id of the run would find every other ledger behind.
     shown = [{name: list(map(fingerprint, chain)) for name, chain in chains.items()}, _digests(approvals)]
     _refuse_if_heard_otherwise(engine, [run, *shown], SIGNERS)
-    signers = {name: fingerprint(chain[0]) for name, chain in chains.items()}
+    signers = _signers(gathering)
     shown_heads = heads_to_show(run, party, signers, ledger)
     heads_of = dict(zip(chains, engine.exchange(LEDGERS, shown_heads), strict=True))
     refuse_ledgers_behind(run, party, signers, heads_of, ledger)
     return gathering
 
 
-def sign_release(
-    release: Release, agreement: Agreement, party: str, gathering: PeerEvidence | None, engine: Engine, ledger: Ledger
-) -> Release:
-    """Sign a release together with the others, and keep their signatures in the ledger as receipts.
-
-    Raises:
-        EngineError: If a party's signature is not one under the same statement, an owner of data tells no head, or
-            a party did not tell all others the same. Nothing is published then.
+def sign_head(agreement: Agreement, gathering: PeerEvidence, ledger: Ledger) -> tuple[dict[str, Any], int | None]:
+    """The head of this party's ledger with its signature, and the receipt's number, if the ledger is kept.
 
     Privacy:
         Reveals: the head of this party's ledger, which tells nothing about what is in it, to everybody.
     """
-    if gathering is None:
-        return release
-    own_head = ledger.head() if ledger.lasts else None
-    heads = dict(zip(agreement.parties, engine.exchange(HEADS, own_head), strict=True))
+    party, head = gathering.party, ledger.head() if ledger.lasts else None
+    statement = _heads_statement(agreement, gathering, {party: head})
+    # Before the head leaves: what others can hold of this ledger, it has to know itself.
+    number = None
+    if head is not None:
+        number = ledger.give_receipt(
+            run=gathering.run,
+            release=agreement.name,
+            agreement_hash=agreement.hash,
+            party=party,
+            head=head,
+            statement=statement.text,
+        )
+    return {"head": head, "signature": gathering.witness.signer.sign(statement.message_of(party))}, number
+
+
+def keep_heads(
+    told: Mapping[str, dict[str, Any] | None],
+    agreement: Agreement,
+    gathering: PeerEvidence,
+    number: int | None,
+    ledger: Ledger,
+) -> dict[str, str | None]:
+    """Check the signed heads of all parties' ledgers and keep them as receipts.
+
+    Raises:
+        EngineError: If a party's signature is not one under its head.
+        ProgramMismatchError: If an owner of data tells no head.
+    """
+    heads = {name: None if said is None else said["head"] for name, said in told.items()}
     if without := [name for name, head in heads.items() if head is None and agreement.parties[name].data]:
         raise ProgramMismatchError(
             f"Party '{without[0]}' told no head of a ledger, and it holds data: it could show any ledger at the next "
-            "run. Nothing is published."
+            "run. Nothing was opened."
         )
-    _refuse_if_heard_otherwise(engine, heads, HEADS)
+    statement = _heads_statement(agreement, gathering, heads)
+    signatures = {name: "" if said is None else said["signature"] for name, said in told.items()}
+    for name, chain in gathering.chains.items():
+        if problem := signature_problem(chain[0], statement.message_of(name), signatures[name]):
+            raise EngineError(f"What party '{name}' signed {problem}. Nothing was opened.")
+    if number is not None:
+        ledger.keep_signatures(number, statement.text, _kept(gathering, signatures))
+    return heads
+
+
+def sign_release(
+    release: Release,
+    agreement: Agreement,
+    gathering: PeerEvidence,
+    heads: Mapping[str, str | None],
+    number: int | None,
+    engine: Engine,
+    ledger: Ledger,
+) -> Release:
+    """Sign a release together with the others, and keep their signatures in the ledger.
+
+    Raises:
+        EngineError: If a party's signature is not one under the same statement, or a party did not tell all others the
+            same. Nothing is published then.
+    """
+    _refuse_if_heard_otherwise(engine, dict(heads), HEADS)
     statement = ReleaseStatement(
         release=agreement.name,
         agreement_hash=agreement.hash,
         run=gathering.run,
         digest=release.digest(),
         files=release.file_digests,
-        signers={name: fingerprint(chain[0]) for name, chain in gathering.chains.items()},
+        signers=_signers(gathering),
         issuers={name: tuple(map(fingerprint, chain[1:])) for name, chain in gathering.chains.items()},
-        ledger_heads=heads,
+        ledger_heads=dict(heads),
         approvals_needed=needed_approvals(agreement),
         approvals={name: tuple(digests) for name, digests in _digests(gathering.approvals).items()},
     )
-    # Before the signature leaves: what others can hold of this ledger, it has to know itself.
-    number = None
-    if own_head is not None:
-        number = ledger.give_receipt(
-            run=gathering.run,
-            release=agreement.name,
-            agreement_hash=agreement.hash,
-            party=party,
-            head=own_head,
-            statement=statement.text,
-        )
     signature = gathering.witness.signer.sign(statement.message)
     told = dict(zip(agreement.parties, engine.exchange(SIGNATURES, signature), strict=True))
     signed = Signatures(
@@ -211,11 +265,30 @@ def sign_release(
         if problem := signed.problem_with(name, chain):
             raise EngineError(f"What party '{name}' signed {problem}. Nothing is published.")
     if number is not None:
-        kept = {"certificates": signed.certificates, "signatures": signed.signatures}
-        ledger.keep_signatures(number, spelled(kept))
+        ledger.keep_signatures(number, statement.text, _kept(gathering, signed.signatures))
     # One key can sign the same twice with other numbers, and all shall end with the same bytes.
     _refuse_if_heard_otherwise(engine, signed.signatures, SIGNATURES)
     return release.signed_with(signed)
+
+
+def _heads_statement(agreement: Agreement, gathering: PeerEvidence, heads: Mapping[str, str | None]) -> HeadsStatement:
+    return HeadsStatement(
+        release=agreement.name,
+        agreement_hash=agreement.hash,
+        run=gathering.run,
+        signers=_signers(gathering),
+        ledger_heads=dict(heads),
+    )
+
+
+def _signers(gathering: PeerEvidence) -> dict[str, str]:
+    return {name: fingerprint(chain[0]) for name, chain in gathering.chains.items()}
+
+
+def _kept(gathering: PeerEvidence, signatures: Mapping[str, str]) -> str:
+    """Signatures and the certificates that they are checked with, as a ledger keeps them."""
+    certificates = {name: list(map(pem_of, chain)) for name, chain in gathering.chains.items()}
+    return spelled({"certificates": certificates, "signatures": dict(signatures)})
 
 
 def _digests(approvals: Mapping[str, tuple[Approval, ...]]) -> dict[str, list[str]]:

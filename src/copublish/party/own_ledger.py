@@ -18,7 +18,7 @@ from copublish.kernel.ledger.ledger import CHANGED, Ledger
 from copublish.kernel.ledger.limits import DEFAULT_DELTA, UNBOUNDED, Limit
 from copublish.kernel.ledger.receipts import Receipt
 from copublish.mechanisms.registry import plan_of
-from copublish.release.evidence.signatures import ReleaseStatement
+from copublish.release.evidence.signatures import HeadsStatement, ReleaseStatement
 from copublish.release.evidence.signing import chain_from_pem, fingerprint, signature_problem
 from copublish.release.stored import read_stored_release
 
@@ -201,14 +201,19 @@ def receipt_problems(ledger: Ledger) -> list[str]:
 
 def _wrong_signatures(receipt: Receipt, kept: str) -> list[str]:
     try:
-        said, statement = json.loads(kept), ReleaseStatement.from_json(json.loads(receipt.statement))
+        said, content = json.loads(kept), json.loads(receipt.statement)
         chains = {name: chain_from_pem(texts) for name, texts in said["certificates"].items()}
         found = {name: said["signatures"][name] for name in chains}
+        if receipt.is_of_release:
+            messages = dict.fromkeys(chains, ReleaseStatement.from_json(content).message)
+        else:
+            statement = HeadsStatement.from_json(content)
+            messages = {name: statement.message_of(name) for name in chains}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ["what was kept of the signatures cannot be read."]
     if {name: fingerprint(chain[0]) for name, chain in chains.items()} != dict(receipt.signers):
         return ["the certificates that were kept are not those that were signed."]
-    problems = {name: signature_problem(chain[0], statement.message, found[name]) for name, chain in chains.items()}
+    problems = {name: signature_problem(chain[0], messages[name], found[name]) for name, chain in chains.items()}
     return [f"the signature of '{name}' {problem}." for name, problem in problems.items() if problem]
 
 

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,14 +33,12 @@ from copublish.errors import (
 )
 from copublish.kernel.ledger.chain import BEGUN, append_tables
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.ledger.receipts import Receipt
 from copublish.mechanisms.registry import plan_of
 from copublish.party.evidence_exchange import SigningContext
 from copublish.party.keys.identity import new_identity
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.own_ledger import receipt_problems, release_problems
 from copublish.party.session import preflight
-from copublish.release.evidence.signatures import ReleaseStatement
 from copublish.release.verify import verify_release
 from support import fragment_frames, random_table
 from support.signed import NAMES, Signers
@@ -128,10 +127,49 @@ def test_a_run_refuses_a_ledger_whose_kept_signatures_are_not_what_was_signed(tm
         (receipt,) = own.receipts()
         wrong = json.loads(receipt.signatures)
         wrong["signatures"]["loans"] = wrong["signatures"]["bank"]
-        own.keep_signatures(receipt.number, json.dumps(wrong))  # with an entry of the chain, as copublish writes it
+        own.keep_signatures(
+            receipt.number, receipt.statement, json.dumps(wrong)
+        )  # with an entry of the chain, as copublish writes it
         assert own.edits() == []
     with pytest.raises(EditedLedgerError, match="the signature of 'loans'"):
         ready(signers, "bank")
+
+
+@pytest.mark.parametrize("left_at", ["release", "signatures"])
+def test_a_copy_from_before_a_run_that_opened_something_and_ended_early_is_refused(tmp_path, left_at) -> None:
+    signers = Signers(tmp_path)
+    old = signers.ledger_file("loans").read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        signers.publish(around=interfering("bank", left_at, stop))
+    newest = signers.ledger_file("loans").read_bytes()
+    signers.ledger_file("loans").write_bytes(old)
+    with pytest.raises(BehindLedgerError, match="'loans' signed"):
+        signers.publish()
+    signers.ledger_file("loans").write_bytes(newest)
+    for name in NAMES:
+        with closing(Ledger(signers.ledger_file(name))) as ledger:
+            (receipt,) = ledger.receipts()
+            assert receipt.signatures is not None and not receipt.is_of_release and receipt_problems(ledger) == []
+        ready(signers, name)
+    shown = json.loads(command("ledger", signers.ledger_file("bank"), "--format", "json").stdout)
+    assert [run["signatures"][:10] for run in shown["signed_runs"]] == ["of ledgers"]
+    signers.publish()
+
+
+def test_a_copy_from_before_the_first_disclosure_is_refused_too(tmp_path) -> None:
+    """It has the charge and nothing opened of it, as if its owner might have the charge back."""
+    signers, copies = Signers(tmp_path), []
+
+    def copy(public: Any) -> Any:
+        copies.append(signers.ledger_file("loans").read_bytes())
+        return public
+
+    signers.publish(around=interfering("loans", "reserved", copy))
+    signers.ledger_file("loans").write_bytes(copies[0])
+    with closing(Ledger(signers.ledger_file("loans"))) as ledger:
+        assert [(entry.state, entry.disclosures) for entry in ledger.entries()] == [("reserved", 0)]
+    with pytest.raises(BehindLedgerError, match="'loans' signed"):
+        signers.publish()
 
 
 def test_every_older_copy_of_a_ledger_is_refused_and_the_newest_is_not(tmp_path) -> None:
@@ -196,6 +234,10 @@ def test_a_run_that_ends_between_signatures_does_not_put_a_ledger_behind(tmp_pat
         ("ledgers", lambda told: {"bank": ["0" * 64]}, ProgramMismatchError),
         ("ledgers", lambda told: [], ProgramMismatchError),
         ("heads of ledgers", lambda told: None, ProgramMismatchError),
+        ("heads of ledgers", lambda told: {**told, "head": None}, ProgramMismatchError),
+        ("heads of ledgers", lambda told: {**told, "head": "0" * 64}, EngineError),
+        ("heads of ledgers", lambda told: {**told, "signature": "00"}, EngineError),
+        ("reserved", lambda told: "not yet", ProgramMismatchError),
         ("ledgers", lambda told: {"bank": ["0" * 64] * SHOWN_HEADS}, BehindLedgerError),
     ],
 )
@@ -275,26 +317,36 @@ class Misled(IdealEngine):
     "topic, change",
     [
         ("who signs and who approved", lambda told: {**told, "certificates": 2 * told["certificates"]}),
-        ("heads of ledgers", lambda told: "0" * 64),
+        ("heads of ledgers", None),
         ("signatures", None),
     ],
 )
 def test_a_party_that_tells_one_other_something_else_does_not_have_an_honest_one_blamed(three, topic, change) -> None:
     """Loans tells the bank something else than the lab. The bank and the lab do not name each other."""
 
-    def another_signature(told: str) -> str:
-        (receipt,) = [found for found in receipts(three) if found.signatures is None]
-        message = ReleaseStatement.from_json(json.loads(receipt.statement)).message
-        return three.identities["loans"].sign(message)  # holds as well, and differs
+    signed: list[bytes] = []
 
-    mislead = change or another_signature
+    def sign(message: bytes) -> str:
+        signed.append(message)
+        return three.identities["loans"].sign(message)
+
+    def another_signature(told: str) -> str:
+        return three.identities["loans"].sign(signed[-1])  # holds as well, and differs
+
+    def another_head(told: dict[str, str]) -> dict[str, str]:
+        message = signed[-1].replace(told["head"].encode(), b"0" * 64)
+        return {"head": "0" * 64, "signature": three.identities["loans"].sign(message)}
+
+    mislead = change or (another_signature if topic == "signatures" else another_head)
+    loans = SigningContext(SimpleNamespace(chain=three.identities["loans"].chain, sign=sign))
     with pytest.raises(ProgramMismatchError, match="heard different things") as caught:
         three.publish(
-            around=lambda engine: Misled(engine, "loans", topic, mislead) if engine.party == "bank" else engine
+            {**{name: three.witness(name) for name in three.names}, "loans": loans},
+            around=lambda engine: Misled(engine, "loans", topic, mislead) if engine.party == "bank" else engine,
         )
     assert not any(f"'{name}'" in str(caught.value) for name in three.names)
-
-
-def receipts(signers: Signers) -> list[Receipt]:
-    with closing(Ledger(signers.ledger_file("loans"))) as ledger:
-        return ledger.receipts()[-1:]
+    if topic == "heads of ledgers":  # what it told the bank it has signed, and no ledger of it knows of that
+        with pytest.raises(BehindLedgerError, match="'loans' signed"):
+            three.publish()
+        with closing(Ledger(three.ledger_file("bank"))) as ledger:
+            assert ledger.forget_receipts("loans")

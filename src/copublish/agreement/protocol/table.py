@@ -87,6 +87,7 @@ _FACTS = mapping(text(10_000), 20_000)  # every column of the agreement is one
 _POINTS = blob("points of a curve, 32 bytes each", unit=32)
 _PSEUDONYMS = blob("digests, 16 bytes each", unit=16)
 _INTEGERS = blob("integers, 8 bytes each", unit=8)
+_SIGNATURE = spelled_as("([0-9a-f]{2}){1,1024}", "2 to 2,048 hexadecimal digits")
 _APPROVAL = mapping(any_of(text(2048), whole(0, 1000), NOTHING), 20)
 
 # --- reach each other ---
@@ -408,6 +409,21 @@ FIT: Exchange[str] = Exchange(
 
 # --- compute and open ---
 
+RESERVED: Exchange[str] = Exchange(
+    topic="reserved",
+    step=Step.COMPUTE,
+    shape=choice("reserved"),
+    max_bytes=SMALL,
+    reveals="that the whole price is reserved in the ledger",
+)
+HEADS: Exchange[dict[str, Any] | None] = Exchange(
+    topic="heads of ledgers",
+    step=Step.COMPUTE,
+    shape=nothing_or(fields({"head": nothing_or(_HASH), "signature": _SIGNATURE})),
+    max_bytes=SOME,
+    reveals="that the first disclosure is charged; the head of the ledger, salted and signed, which everybody may see",
+)
+
 INPUT_PART = Letter(
     topic="part of an input",
     step=Step.COMPUTE,
@@ -484,17 +500,10 @@ RELEASE: Exchange[str] = Exchange(
     max_bytes=SMALL,
     reveals="the digest of the release, which has to be the same at all",
 )
-HEADS: Exchange[str | None] = Exchange(
-    topic="heads of ledgers",
-    step=Step.PUBLISH,
-    shape=nothing_or(_HASH),
-    max_bytes=SMALL,
-    reveals="the head of the ledger, salted, which everybody may see",
-)
 SIGNATURES: Exchange[str] = Exchange(
     topic="signatures",
     step=Step.PUBLISH,
-    shape=spelled_as("([0-9a-f]{2}){1,1024}", "2 to 2,048 hexadecimal digits"),
+    shape=_SIGNATURE,
     max_bytes=SOME,
     reveals="this party's signature under the release, which is published",
 )

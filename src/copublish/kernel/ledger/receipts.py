@@ -1,7 +1,7 @@
-"""Receipts in the ledger: what all parties of a run signed together, with the head of every one's ledger in it.
+"""Receipts in the ledger: the heads of all parties' ledgers, signed before anything is opened, and then the release.
 
-A party writes that it is about to sign before it does. So whatever head another party can hold of it, its own ledger
-knows; one that does not was restored from an old copy, or is another ledger.
+A party writes that it is about to tell its head before it does. So whatever head another party can hold of it, its own
+ledger knows; one that does not was restored from an old copy, or is another ledger.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from copublish.kernel.ledger.database import LedgerFile, now
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """A run that this party signed.
+    """A run in which this party signed the head of its ledger.
 
     Attributes:
         number: Of the row.
@@ -26,10 +26,11 @@ class Receipt:
         party: Which party this one was.
         head: The head that it told.
         given_at: When it was about to sign.
-        statement: What all signed, in its one spelling.
+        statement: What was signed, in its one spelling: heads of ledgers, and once there is a release that.
         signers: The certificates of all parties, by fingerprint.
         heads: The heads of all parties; none of one that keeps no ledger.
         signatures: Those of all parties with their certificates, as JSON; none if the run ended before they came.
+        is_of_release: Whether all have signed the release, and not only heads.
     """
 
     number: int
@@ -43,6 +44,7 @@ class Receipt:
     signers: Mapping[str, str]
     heads: Mapping[str, str | None]
     signatures: str | None
+    is_of_release: bool
 
     def peer_by(self, certificate: str) -> str | None:
         """The name that another party had, by its certificate."""
@@ -55,7 +57,7 @@ class Receipts(LedgerFile):
     def give_receipt(
         self, *, run: str, release: str, agreement_hash: str, party: str, head: str, statement: str
     ) -> int:
-        """Write durably that this party is about to sign a statement with a head in it; return the row's number."""
+        """Write durably that this party is about to tell a head, signed; return the row's number."""
         with self._transaction():
             return self._insert(
                 "receipts",
@@ -68,10 +70,10 @@ class Receipts(LedgerFile):
                 statement=statement,
             )
 
-    def keep_signatures(self, number: int, signatures: str) -> None:
+    def keep_signatures(self, number: int, statement: str, signatures: str) -> None:
         """Write durably what all parties signed."""
         with self._transaction():
-            self._change("receipts", number, signatures=signatures)
+            self._change("receipts", number, statement=statement, signatures=signatures)
 
     def receipts(self) -> list[Receipt]:
         """All receipts, oldest first."""
@@ -144,4 +146,5 @@ def _read_receipt(row: Sequence[object]) -> Receipt:
         signers=signers,
         heads=heads,
         signatures=read_text_or_none(signatures, None, "receipts.signatures"),
+        is_of_release="digest" in said,
     )

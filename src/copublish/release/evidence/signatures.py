@@ -25,6 +25,7 @@ CERTIFICATE_FILE, README_FILE, SIGNATURES_FILE = "certificate.json", "README.md"
 """Files of a release folder that the certificate names no digest of."""
 
 KIND = "release"
+HEAD_KIND = "head of a ledger"
 FILES_KIND = "files of a release"
 """Kinds of what is hashed: no message of one kind can stand for one of another."""
 
@@ -42,8 +43,8 @@ class ReleaseStatement(TypedJson):
         files: The SHA-256 of every file of the folder but the one with the signatures.
         signers: Fingerprints of the certificates of the keys that sign.
         issuers: Fingerprints of the authorities' certificates that were shown with them.
-        ledger_heads: The head of every party's ledger when it signed, after it was charged; none for a party that
-            pays nothing and keeps no ledger. It tells nothing about what is in the ledger.
+        ledger_heads: The head of every party's ledger when it was charged, before anything was opened; none for a
+            party that pays nothing and keeps no ledger. It tells nothing about what is in the ledger.
         approvals_needed: How many people of each party had to approve.
         approvals: Digests of the approvals.
     """
@@ -64,6 +65,37 @@ class ReleaseStatement(TypedJson):
     def message(self) -> bytes:
         """What is signed."""
         return message_of(KIND, self.to_json())
+
+    @property
+    def text(self) -> str:
+        """The statement in its one spelling."""
+        return spelled(self.to_json())
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadsStatement(TypedJson):
+    """What the parties sign before anything is opened: each the head of its own ledger, which holds the charge.
+
+    Attributes:
+        statement_format: Number of the format.
+        release: The name of the release.
+        agreement_hash: Of the agreement.
+        run: A number that all parties drew together.
+        signers: Fingerprints of the certificates of the keys that sign.
+        ledger_heads: The head of every party's ledger; none for a party that pays nothing and keeps no ledger.
+    """
+
+    statement_format: Literal[1] = 1
+    release: str
+    agreement_hash: str
+    run: str
+    signers: dict[str, str]
+    ledger_heads: dict[str, str | None]
+
+    def message_of(self, party: str) -> bytes:
+        """What a party signs: its own head, since it does not know those of the others yet."""
+        own = {"party": party, "ledger_head": self.ledger_heads[party]}
+        return message_of(HEAD_KIND, {**self.to_json(), "ledger_heads": own})
 
     @property
     def text(self) -> str:
