@@ -24,7 +24,10 @@ COMMANDS = (
     *("demo", "init", "merge", "check", "describe", "plan", "simulate", "run", "show", "generalize", "evaluate"),
     *("report", "ledger", "propose", "approve", "refuse", "verify", "studio", "runs"),
 )
-LEDGER_COMMANDS = ("show", "verify", "limit", "limit-alignments", "unlock", "forget-receipts", "accept-edits")
+LEDGER_COMMANDS = (
+    *("show", "verify", "limit", "limit-alignments", "unlock"),
+    *("forget-receipts", "accept-edits", "give-back"),
+)
 SUBCOMMANDS = (
     *(("ledger", name) for name in LEDGER_COMMANDS),
     *(("identity", "new"), ("identity", "show"), ("node", "status")),

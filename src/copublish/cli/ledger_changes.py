@@ -23,6 +23,7 @@ from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.ledger.limits import DEFAULT_DELTA, UNBOUNDED, Limit
 
 LIMITS, NUMBERS, LOCKS, PARTY, REASON = "DATASET=EPSILON", "DATASET=NUMBER", "DATASET=PARTY", "PARTY", "WHY"
+NUMBER = "NUMBER"
 
 MAX_DIGITS = 100
 """Before or after the point, of a number in a limit."""
@@ -46,6 +47,7 @@ def register(commands: typer.Typer) -> None:
     commands.command("unlock")(unlock)
     commands.command("forget-receipts")(forget_receipts)
     commands.command("accept-edits")(accept_edits)
+    commands.command("give-back")(give_back)
 
 
 def limit(
@@ -179,6 +181,22 @@ def accept_edits(
         for edit in edits:
             note(visible(edit))
         book.accept_edits(why)
+
+
+def give_back(
+    number: Annotated[int, typer.Argument(metavar=NUMBER, help="The number of the charge, as the ledger shows it.")],
+    ledger: LedgerOption = None,
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Give back a charge under which nothing was opened: its run ended before the first disclosure was written.
+
+    A disclosure is on disk here before any party opens one, so without one nobody has learned anything that the charge
+    was for. The entry stays, with when it was given back. Afterwards the ledger is shown.
+
+    Example: copublish ledger give-back 7
+    """
+    with _changed(ledger, output) as book:
+        book.give_back(number)
 
 
 @contextmanager

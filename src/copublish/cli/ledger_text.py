@@ -15,6 +15,7 @@ from copublish.kernel.ledger.comparisons import ListedPeople
 from copublish.kernel.ledger.ledger import Entry, Ledger
 from copublish.kernel.ledger.limits import UNBOUNDED, Limit
 from copublish.kernel.ledger.receipts import Receipt
+from copublish.party.early_ends import early_ends
 from copublish.release.render.text_tables import add_row, text_table
 
 
@@ -39,6 +40,7 @@ def print_ledger(book: Ledger, output: Format) -> None:
             accounts[dataset] = _accounts(limit, limit.accounts, spent)
     charges = [
         {
+            "number": entry.number,
             "reserved_at": entry.reserved_at,
             "dataset": entry.dataset,
             "release": entry.release,
@@ -50,12 +52,14 @@ def print_ledger(book: Ledger, output: Format) -> None:
             "rho_replace": _show_rho(entry.in_rho.replace),
             "state": entry.state,
             "disclosures": entry.disclosures,
+            "with": dict(entry.peers),
             "agreement_hash": entry.agreement_hash,
         }
         for entry in book.entries()
     ]
+    ends = [vars(found) for found in early_ends(book.entries())]
     if output is Format.JSON:
-        told = {"datasets": datasets, "accounts": accounts, "charges": charges}
+        told = {"datasets": datasets, "accounts": accounts, "charges": charges, "early_ends": ends}
         print_json({**told, **_comparisons(book), "locks": _locks(book), "signed_runs": _signed_runs(book)})
         return
     _print_table("Budgets", [{"dataset": dataset, **facts} for dataset, facts in datasets.items()])
@@ -68,6 +72,7 @@ def print_ledger(book: Ledger, output: Format) -> None:
         "Charges",
         [
             {
+                "no.": str(entry.number),
                 "reserved": entry.reserved_at[:16].replace("T", " "),
                 "dataset": entry.dataset,
                 "release": entry.release,
@@ -82,11 +87,19 @@ def print_ledger(book: Ledger, output: Format) -> None:
             for entry in book.entries()
         ],
     )
+    if ends:
+        _print_table(
+            "Runs that ended early",
+            [
+                {**{name: str(said) for name, said in found.items()}, "certificate": _short(found["certificate"])}
+                for found in ends
+            ],
+        )
     _print_comparisons(book)
     if signed := _signed_runs(book):
         _print_table("Signed runs", [{**run, "ledger_head": (run["ledger_head"] or "")[:16]} for run in signed])
     if locks := _locks(book):
-        _print_table("Locks", [{**lock, "certificate": (lock["certificate"] or "")[:15] or None} for lock in locks])
+        _print_table("Locks", [{**lock, "certificate": _short(lock["certificate"])} for lock in locks])
 
 
 def _signed_runs(book: Ledger) -> list[dict[str, str | None]]:
@@ -219,6 +232,10 @@ def _print_comparisons(book: Ledger) -> None:
                 for entry in made
             ],
         )
+
+
+def _short(certificate: str | None) -> str | None:
+    return None if certificate is None else certificate[:15]
 
 
 def _locks(book: Ledger) -> list[dict[str, str | None]]:

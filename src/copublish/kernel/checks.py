@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from copublish.agreement.model import Agreement
 from copublish.errors import plain_text
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.plan import PricedPlan
@@ -31,12 +32,16 @@ def refuse_by_what_ledger_says(plan: PricedPlan, party: str, ledger: Ledger) -> 
         LedgerError: Naming the reason.
     """
     agreement = plan.agreement
-    peers = {name: other.certificate for name, other in agreement.parties.items() if name != party}
     ledger.refuse_if_edited()
-    ledger.refuse_if_locked(agreement.dataset, peers)
+    ledger.refuse_if_locked(agreement.dataset, peers_of(agreement, party))
     ledger.refuse_if_over(agreement.dataset, plan.cost())
     if compares_identifiers(agreement, party):
         ledger.refuse_if_aligned_too_often(agreement.dataset)
+
+
+def peers_of(agreement: Agreement, party: str) -> dict[str, str | None]:
+    """The other parties of a run, with the fingerprints of their certificates as far as the agreement has them."""
+    return {name: other.certificate for name, other in agreement.parties.items() if name != party}
 
 
 def differences(here: Mapping[str, str], there: Mapping[str, str]) -> str | None:

@@ -21,7 +21,7 @@ from copublish.errors import (
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.certificate.build import Circumstances, build_certificate
 from copublish.kernel.certificate.certificate import AuditStatement, Certificate
-from copublish.kernel.checks import refuse_by_ledger
+from copublish.kernel.checks import peers_of, refuse_by_ledger
 from copublish.kernel.ledger.ledger import Ledger, Reservation
 from copublish.kernel.plan import Outlet, Publishable, RunnablePlan
 from copublish.kernel.records.alignment import align_records
@@ -129,7 +129,9 @@ def run_release(
     progress("alignment", 1, 1)
     with (
         _cheaters_locked_out(agreement, fragment.party, ledger),
-        ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge,
+        ledger.reserve(
+            agreement.dataset, agreement.name, agreement.hash, cost, peers=peers_of(agreement, fragment.party)
+        ) as charge,
     ):
         # A party that could not reserve stops everyone here: nobody has written that anything is about to be opened.
         engine.exchange(RESERVED, "reserved")

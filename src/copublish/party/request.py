@@ -130,6 +130,7 @@ class RunOptions(TypedDict, total=False):
     ledger: str | Path | None
     log: str | Path | None
     overwrite: bool
+    again: bool
     identity: str | Path | None
     signer: str | Path | None
     approvals: str | Path | None
@@ -150,7 +151,7 @@ class RunRequest:
     Attributes:
         agreement: The agreement, or its file.
         data: The party's data; none for a party that holds none.
-        party, out, ledger, log, overwrite: Options.
+        party, out, ledger, log, overwrite, again: Options.
         keys, network, compute: Options by what they are about.
     """
 
@@ -176,6 +177,9 @@ class RunRequest:
         ),
     ] = None
     overwrite: Annotated[bool, Option(help="Replace a release that is in the folder.", flag="--force")] = False
+    again: Annotated[
+        bool, Option(help="Run again with a party with which the last run ended early.", flag="--again")
+    ] = False
     keys: Keys = field(default_factory=Keys)
     network: Network = field(default_factory=Network)
     compute: Compute = field(default_factory=Compute)
@@ -258,6 +262,7 @@ class RunSettings:
     Attributes:
         out: Folder for the release.
         overwrite: Whether a release that is there may be replaced.
+        again: Whether to run with a party with which the last run ended early.
         listen: Address and port to listen at, if not those of the agreement.
         wait_seconds: How long the other parties may take to come.
         timeout_seconds: How long they may take to answer, and a link may be dead.
@@ -271,6 +276,7 @@ class RunSettings:
     out: Path
     _: KW_ONLY
     overwrite: bool = False
+    again: bool = False
     listen: Address | None = None
     wait_seconds: int = 3600
     timeout_seconds: int = 600
@@ -361,6 +367,7 @@ class ResolvedRun:
         return RunSettings(
             self.out,
             overwrite=self.request.overwrite,
+            again=self.request.again,
             listen=self.request.network.listen,
             wait_seconds=self.wait_seconds,
             timeout_seconds=self._values["timeout_seconds"],

@@ -33,12 +33,13 @@ from copublish.errors import (
 from copublish.files.interrupts import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.kernel.certificate.certificate import AuditStatement
-from copublish.kernel.checks import refuse_by_ledger
+from copublish.kernel.checks import peers_of, refuse_by_ledger
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.base import Plan
 from copublish.party.audit_file import read_audit
+from copublish.party.early_ends import refuse_after_early_end
 from copublish.party.evidence_exchange import SigningContext, signer_problem
 from copublish.party.keys.identity import Identity
 from copublish.party.network.dialing import refuse_unfit_hosts
@@ -150,6 +151,8 @@ def ready_party(
     """
     forbid_core_dumps()  # before anything is read
     plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)
+    if not settings.again:
+        refuse_after_early_end(ledger, peers_of(agreement, party))
     refuse_unfit_hosts(agreement, party, identity)
     refuse_unfit_workers(agreement, settings.workers)
     witness = _witness(agreement, party, identity, signer, settings.approvals)

@@ -1,12 +1,13 @@
 """Cells of a ledger's tables, read back: text in a file that somebody else may have changed since.
 
-What copublish writes there is little: fractions, three states, two relations. Anything else is no ledger any more.
+What copublish writes there is little: fractions, four states, two relations. Anything else is no ledger any more.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast, get_args
@@ -18,8 +19,9 @@ from copublish.kernel.accounting.disclosures import NEIGHBORS
 from copublish.kernel.ledger.limits import UNBOUNDED, Limit
 
 RESERVED, ENDED_EARLY, COMPLETE = "reserved", "ended early, spent", "complete"
-STATES = (RESERVED, ENDED_EARLY, COMPLETE)
-"""How far a charge has come. All of them count as spent."""
+GIVEN_BACK = "given back, nothing was opened"
+STATES = (RESERVED, ENDED_EARLY, COMPLETE, GIVEN_BACK)
+"""How far a charge has come. All of them count as spent, but for what its owner has given back."""
 
 _NUMBER = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000}|\.[0-9]{1,4000})?")
 """No exponent: a few characters could stand for a number that fills the memory."""
@@ -47,7 +49,9 @@ class Entry:
     """One charge, as `copublish ledger` shows it.
 
     Attributes:
+        number: Of the row.
         dataset, release, agreement_hash: What it is for.
+        peers: With whom, each with the fingerprint of its certificate as far as the agreement has it.
         cost: Its price in epsilon and delta.
         account: What it was paid from.
         in_rho: Its price in rho.
@@ -56,9 +60,11 @@ class Entry:
         disclosures: How many were written.
     """
 
+    number: int
     dataset: str
     release: str
     agreement_hash: str
+    peers: Mapping[str, str | None]
     cost: Cost
     account: Account
     in_rho: RhoPrice
@@ -119,9 +125,8 @@ def read_entry(row: Sequence[object]) -> Entry:
     Raises:
         GarbledCellError: Naming the column.
     """
-    dataset, release, agreement_hash, add_remove, replace, delta, account, *in_rho, state, reserved_at, disclosures = (
-        row
-    )
+    number, dataset, release, agreement_hash, peers, *prices, state, reserved_at, disclosures = row
+    add_remove, replace, delta, account, *in_rho = prices
     if state not in STATES:
         raise GarbledCellError(dataset, "charges.state")
     if account not in get_args(Account):
@@ -132,6 +137,8 @@ def read_entry(row: Sequence[object]) -> Entry:
         delta=_number(delta, dataset, "charges.delta"),
     )
     return Entry(
+        number=int(str(number)),
+        peers=_read_peers(peers, dataset),
         dataset=read_text(dataset, dataset, "charges.dataset"),
         release=read_text(release, dataset, "charges.release"),
         agreement_hash=read_text(agreement_hash, dataset, "charges.agreement_hash"),
@@ -142,6 +149,16 @@ def read_entry(row: Sequence[object]) -> Entry:
         reserved_at=read_text(reserved_at, dataset, "charges.reserved_at"),
         disclosures=int(str(disclosures)),
     )
+
+
+def _read_peers(cell: object, dataset: object) -> dict[str, str | None]:
+    try:
+        peers = json.loads(read_text(cell, dataset, "charges.peers"))
+    except (ValueError, RecursionError):
+        raise GarbledCellError(dataset, "charges.peers") from None
+    if not isinstance(peers, dict) or not all(isinstance(known, str | None) for known in peers.values()):
+        raise GarbledCellError(dataset, "charges.peers")
+    return peers
 
 
 def read_disclosed(dataset: str, row: Sequence[object]) -> Disclosed:

@@ -26,7 +26,7 @@ CREATE TABLE limits (
 );
 CREATE TABLE charges (
     id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, release TEXT NOT NULL, agreement_hash TEXT NOT NULL,
-    epsilon_add_remove TEXT, epsilon_replace TEXT, delta TEXT NOT NULL, account TEXT NOT NULL,
+    peers TEXT NOT NULL, epsilon_add_remove TEXT, epsilon_replace TEXT, delta TEXT NOT NULL, account TEXT NOT NULL,
     rho_add_remove TEXT, rho_replace TEXT, rho_delta TEXT NOT NULL, rho_distance TEXT NOT NULL,
     state TEXT NOT NULL, reserved_at TEXT NOT NULL, ended_at TEXT
 );

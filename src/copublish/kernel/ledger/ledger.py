@@ -1,12 +1,14 @@
 """A party's durable record of the privacy budget spent on its data, over all releases.
 
-A charge is reserved as a whole before anything is computed and is never given back: a crash, a kill or a failed
-release leaves it spent. Every disclosure is written, and on disk, before its value is opened.
+A charge is reserved as a whole before anything is computed and is never given back by itself: a crash, a kill or a
+failed release leaves it spent. Every disclosure is written, and on disk, before its value is opened. So the owner may
+give back a charge without one, by a command (docs/proofs/given-back.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from copublish.kernel.ledger.budget import Budget, budget_of
 from copublish.kernel.ledger.cells import (
     COMPLETE,
     ENDED_EARLY,
+    GIVEN_BACK,
     RESERVED,
     Disclosed,
     Entry,
@@ -34,6 +37,8 @@ from copublish.kernel.ledger.locks import Locks
 from copublish.kernel.ledger.receipts import Receipts
 
 __all__ = ["CHANGED", "ROOM_BYTES", "UNBOUNDED", "Disclosed", "Entry", "Ledger", "Limit", "Reservation"]
+
+NOBODY: Mapping[str, str | None] = {}
 
 CHANGED = "The ledger was changed after it was shown. No limit was set. Look at it again."
 
@@ -88,14 +93,14 @@ class Ledger(Alignments, Locks, Receipts, History):
             return [read_text(dataset, dataset, "limits.dataset") for (dataset,) in rows]
 
     def spent(self, dataset: str) -> Cost:
-        """Everything ever reserved on a data set, finished or not, in epsilon and delta."""
+        """Everything ever reserved on a data set and not given back, finished or not, in epsilon and delta."""
         return self.spent_by_account(dataset).in_all
 
     def spent_by_account(self, dataset: str) -> Spent:
-        """Everything ever reserved on a data set, by what it was paid from."""
+        """Everything ever reserved on a data set and not given back, by what it was paid from."""
         total = Spent()
         for entry in self.entries():
-            if entry.dataset == dataset:
+            if entry.dataset == dataset and entry.state != GIVEN_BACK:
                 total = total.plus(entry.cost, entry.in_rho, entry.account)
         return total
 
@@ -103,8 +108,8 @@ class Ledger(Alignments, Locks, Receipts, History):
         """All charges, oldest first."""
         with self._reading():
             rows = self._database.execute(
-                "SELECT dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, delta, account, "
-                "rho_add_remove, rho_replace, rho_delta, rho_distance, state, reserved_at, "
+                "SELECT id, dataset, release, agreement_hash, peers, epsilon_add_remove, epsilon_replace, delta, "
+                "account, rho_add_remove, rho_replace, rho_delta, rho_distance, state, reserved_at, "
                 "(SELECT count(*) FROM disclosures WHERE charge = charges.id) FROM charges ORDER BY id"
             )
             return [read_entry(row) for row in rows]
@@ -163,15 +168,30 @@ class Ledger(Alignments, Locks, Receipts, History):
         return account
 
     @contextmanager
-    def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Reservation]:
+    def reserve(
+        self,
+        dataset: str,
+        release: str,
+        agreement_hash: str,
+        cost: Cost,
+        *,
+        peers: Mapping[str, str | None] = NOBODY,
+    ) -> Iterator[Reservation]:
         """Reserve the whole cost of a release, then record how it ended.
+
+        Args:
+            dataset: The data set.
+            release: Its name.
+            agreement_hash: Of its agreement.
+            cost: What is reserved.
+            peers: With whom, each with the fingerprint of its certificate as far as the agreement has it.
 
         Raises:
             BudgetExceededError: If the limit does not suffice. Nothing is written then.
 
         Privacy:
             Charges: the whole cost, in one transaction with the check of the limit, before anything is opened. However
-                the run ends, it stays spent.
+                the run ends, it stays spent, unless its owner gives it back.
         """
         with self._transaction():
             account = self.account_for(dataset, cost)
@@ -180,6 +200,7 @@ class Ledger(Alignments, Locks, Receipts, History):
                 dataset=dataset,
                 release=release,
                 agreement_hash=agreement_hash,
+                peers=json.dumps(dict(peers)),
                 state=RESERVED,
                 reserved_at=now(),
                 account=account,
@@ -198,7 +219,37 @@ class Ledger(Alignments, Locks, Receipts, History):
     def _end(self, charge: Reservation, state: str) -> None:
         # A ledger that cannot be written now keeps the state 'reserved', which counts as spent: nothing is lost.
         with suppress(LedgerError), self._transaction():
-            self._change("charges", charge.id, state=state, ended_at=now())
+            if self._state_of(charge.id) == RESERVED:  # else its owner has given it back
+                self._change("charges", charge.id, state=state, ended_at=now())
+
+    def _state_of(self, number: int) -> str | None:
+        row = self._database.execute("SELECT state FROM charges WHERE id = ?", (number,)).fetchone()
+        return None if row is None else row[0]
+
+    def give_back(self, number: int) -> None:
+        """Count a charge no more, under which no disclosure was written. The file keeps it, with the moment.
+
+        Args:
+            number: The entry's.
+
+        Raises:
+            LedgerError: If there is no such charge, a disclosure was written, or the ledger was edited.
+
+        Privacy:
+            Gives back: the whole cost. Nothing was opened of it, at any party: a disclosure is on disk before this
+                party lets anybody open one. A run that goes on meanwhile ends at its first disclosure.
+            Reference: docs/proofs/given-back.md.
+        """
+        self.refuse_if_edited()
+        with self._transaction():
+            query = "SELECT count(*) FROM disclosures WHERE charge = ?"
+            (disclosures,) = self._database.execute(query, (number,)).fetchone()
+            state = self._state_of(number)
+            if disclosures or state not in (RESERVED, ENDED_EARLY):
+                known = {None: "there is none", GIVEN_BACK: "it was given back before"}
+                why = known.get(state, "values were opened of it, or were about to be")
+                raise LedgerError(f"Charge {number} of the ledger '{self.path}' is not given back: {why}.")
+            self._change("charges", number, state=GIVEN_BACK, ended_at=now())
 
 
 class Reservation:
@@ -225,7 +276,7 @@ class Reservation:
 
         Raises:
             BudgetExceededError: If the disclosures would add up to more than was reserved.
-            LedgerError: If it could not be written.
+            LedgerError: If it could not be written, or the charge was given back.
 
         Privacy:
             When this returns the charge survives a crash. Nothing may be opened before, or after an error.
@@ -237,6 +288,8 @@ class Reservation:
                 f"'{label}' would cost more than was reserved for this release. It was not opened."
             )
         with self._ledger._transaction():
+            if self._ledger._state_of(self.id) != RESERVED:  # in the transaction: else both could come first
+                raise LedgerError(f"The charge of this release was given back while it ran. '{label}' was not opened.")
             self._ledger._insert(
                 "disclosures",
                 charge=self.id,

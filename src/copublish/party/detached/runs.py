@@ -15,13 +15,14 @@ from copublish.engines.choice import refuse_missing_engine
 from copublish.engines.spu.parallel_sessions import refuse_unfit_workers
 from copublish.errors import ApprovalError, CopublishError, LedgerError, MeetingError
 from copublish.files.home import home_folder
-from copublish.kernel.checks import refuse_by_what_ledger_says
+from copublish.kernel.checks import peers_of, refuse_by_what_ledger_says
 from copublish.kernel.ledger.budget import price_in_words
 from copublish.kernel.ledger.ledger import open_existing_ledger
 from copublish.party.detached.jobs import jobs_folder
 from copublish.party.detached.process import begin, refuse_wrong_id, remove_status_of_dead
 from copublish.party.detached.process import stop as stop_process
 from copublish.party.detached.status import Run, seen_run
+from copublish.party.early_ends import after_early_end
 from copublish.party.keys.signing_key import look_at_identity, look_at_signer
 from copublish.party.request import ResolvedRun, RunOptions, RunRequest
 from copublish.release.evidence.approvals import own_approvals
@@ -59,6 +60,8 @@ class BeforeRun:
         needs_signer_passphrase: Whether the key that signs is another one, and has a passphrase.
         needs_pin: Whether the key that signs is on a token.
         charged_before: When this agreement was charged to the ledger before; none if never.
+        ended_early: A sentence if the last run with one of the other parties ended early: a person has to decide
+            whether to run with it again. None if there is nothing to decide.
         wait_seconds: How long it would wait for the other parties to come.
     """
 
@@ -71,6 +74,7 @@ class BeforeRun:
     needs_signer_passphrase: bool
     needs_pin: bool
     charged_before: str | None
+    ended_early: str | None
     wait_seconds: int
 
 
@@ -96,7 +100,7 @@ def before_run(agreement: Agreement | str | Path, **options: Unpack[RunOptions])
 def look_before(run: ResolvedRun) -> BeforeRun:
     """Price and missing prerequisites of a run that was asked for; see `before_run`."""
     agreed, party = run.agreement, run.party
-    missing, state, price, charged = _looked_at_ledger(run)
+    missing, state, price, charged, ended_early = _looked_at_ledger(run)
     try:
         refuse_missing_engine(agreed, party)
     except CopublishError as exc:
@@ -114,6 +118,7 @@ def look_before(run: ResolvedRun) -> BeforeRun:
         needs_signer_passphrase=keys.needs_signer_passphrase,
         needs_pin=keys.needs_pin,
         charged_before=charged,
+        ended_early=ended_early,
         wait_seconds=run.wait_seconds,
     )
 
@@ -124,27 +129,28 @@ def ledger_problem(run: ResolvedRun) -> str | None:
     return missing[0].sentence if missing else None
 
 
-def _looked_at_ledger(run: ResolvedRun) -> tuple[list[Missing], str | None, str | None, str | None]:
-    """Problems of the ledger, its state, the price in words, and when this agreement was charged to it before."""
+def _looked_at_ledger(run: ResolvedRun) -> tuple[list[Missing], str | None, str | None, str | None, str | None]:
+    """Problems of the ledger, its state, the price in words, and two words about earlier runs: see `BeforeRun`."""
     agreed, plan = run.agreement, prepare(run.agreement)
     if run.ledger is None:
-        return [], None, None, None
+        return [], None, None, None, None
     try:
         book = open_existing_ledger(run.ledger, agreed.dataset)
     except LedgerError as exc:
-        return [Missing("ledger", str(exc))], None, None, None
-    state, price, charged = None, None, None
+        return [Missing("ledger", str(exc))], None, None, None, None
+    state, price, charged, ended_early = None, None, None, None
     try:
         state, limit = book.head(), book.limit(agreed.dataset)
         charged = max((one.reserved_at for one in book.entries() if one.agreement_hash == agreed.hash), default=None)
+        ended_early = after_early_end(book, peers_of(agreed, run.party))
         if limit is not None:
             price = price_in_words(agreed, limit, plan.cost(), book.spent_by_account(agreed.dataset))
         refuse_by_what_ledger_says(plan, run.party, book)
     except LedgerError as exc:
-        return [Missing("budget" if price is not None else "limit", str(exc))], state, price, charged
+        return [Missing("budget" if price is not None else "limit", str(exc))], state, price, charged, ended_early
     finally:
         book.close()
-    return [], state, price, charged
+    return [], state, price, charged, ended_early
 
 
 def start(
@@ -219,6 +225,8 @@ def start_resolved(
         )
     if any(one.is_alive and one.agreement_hash == agreed.hash and one.party == run.party for one in list_runs()):
         raise CopublishError("This agreement is running already. See: copublish runs. Nothing was started.")
+    if now.ended_early is not None and not run.request.again:
+        raise LedgerError(f"{now.ended_early} Nothing was started. To run again all the same: --again, or again=True")
     refuse_unagreed_source(agreed, run.party, run.request.data)
     refuse_unwritable(run.out, overwrite=run.request.overwrite)
     refuse_unfit_workers(agreed, run.workers)

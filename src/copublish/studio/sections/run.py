@@ -152,6 +152,7 @@ def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.
         signer_passphrase=secret_of(form, "signer_passphrase"),
         pin=secret_of(form, "pin"),
         wait_seconds=60 * int(minutes) if minutes.isdecimal() and 0 < int(minutes) < 10_000 else None,
+        again=bool(text_of(form, "again")),
         run_id=text_of(form, "run_id"),
         agreement_hash=text_of(form, "agreement_hash"),
         ledger_state=text_of(form, "ledger_state") or None,
