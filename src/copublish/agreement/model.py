@@ -110,6 +110,17 @@ class Privacy(Section):
     neighbors: Literal["add-remove", "replace"] = "add-remove"
     class_disagreement: BudgetShare | None = None
     """Share of epsilon for counting on how many records two class columns differ; none for not counting it."""
+    ledgers: tuple[Name, ...] | None = None
+    """The organizations whose ledgers count these people, as partners know them; none if nothing is said of it."""
+
+    @field_validator("ledgers")
+    @classmethod
+    def _check_ledgers(cls, ledgers: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if ledgers is None:
+            return None
+        if repeated := [name for name, times in Counter(ledgers).items() if times > 1]:
+            raise ValueError(f"name each organization once; these are listed twice: {', '.join(map(repr, repeated))}")
+        return tuple(sorted(ledgers))  # their order means nothing
 
     @field_validator("delta")
     @classmethod

@@ -32,6 +32,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
     return [
         *broken_network_rules(agreement),
         *_owners(agreement),
+        *_ledgers(agreement),
         *broken_engine_rules(agreement),
         *_needed_columns(agreement),
         *_column_names(agreement),
@@ -50,6 +51,13 @@ def broken_rules(agreement: Agreement) -> list[str]:
 def _owners(agreement: Agreement) -> Iterator[str]:
     if len(agreement.owners) < 2:
         yield "parties: at least two of them hold data. Remove 'data = false' from others"
+
+
+def _ledgers(agreement: Agreement) -> Iterator[str]:
+    named = agreement.privacy.ledgers
+    if missing := [name for name in agreement.owners if named is not None and name not in named]:
+        names = ", ".join(map(repr, missing))
+        yield f"privacy.ledgers: the ledgers of all owners of data count these people, so name {names}, too"
 
 
 def _needed_columns(agreement: Agreement) -> Iterator[str]:

@@ -133,14 +133,7 @@ def run_release(
             agreement.dataset, agreement.name, agreement.hash, cost, peers=peers_of(agreement, fragment.party)
         ) as charge,
     ):
-        # A party that could not reserve stops everyone here: nobody has written that anything is about to be opened.
-        engine.exchange(RESERVED, "reserved")
-
-        def tell_heads() -> None:
-            told = engine.exchange(HEADS, signing.own_head(agreement, ledger))
-            signing.keep_heads(told, agreement, ledger)
-
-        charged = _ChargedEverywhere(charge, tell_heads)
+        charged = _reserved_everywhere(charge, signing, agreement, engine, ledger)
         gate = RevealGate(engine.computer, engine.opener, charged, agreement.records.public)
         result = plan.run(table, engine.computer, gate, progress)
         # From here on: released values only.
@@ -171,6 +164,20 @@ def agreed_audit(audit: AuditStatement | None, engine: Engine, notice: Notice) -
         notice("Not all parties have the same audit, so the certificate has none.")
         return None
     return audit
+
+
+def _reserved_everywhere(
+    charge: Reservation, signing: Signing[Any], agreement: Agreement, engine: Engine, ledger: Ledger
+) -> _ChargedEverywhere:
+    """Wait until every party has reserved; the charge that then waits for all others at its first disclosure."""
+    # A party that could not reserve stops everyone here: nobody has written that anything is about to be opened.
+    engine.exchange(RESERVED, "reserved")
+
+    def tell_heads() -> None:
+        told = engine.exchange(HEADS, signing.own_head(agreement, ledger))
+        signing.keep_heads(told, agreement, ledger)
+
+    return _ChargedEverywhere(charge, tell_heads)
 
 
 def _certificate(

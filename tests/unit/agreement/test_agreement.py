@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from copublish import AgreementError, agreement_from_mapping, load_agreement
+from copublish.release.describe import describe
 from copublish.tools.drafting.demo import example_agreement
 from support import mapping_by_default, repartition
 from support.profiles import examples
@@ -447,3 +449,40 @@ def test_horizontal_and_arbitrary_parties_hold_every_column() -> None:
         for party in ("p0", "p1", "p2"):
             assert agreement.columns_of(party) == ("job", "region", "age", "income", "default")
         assert agreement.class_is_shared == (partition == "arbitrary")
+
+
+# --- Which ledgers count these people ---
+
+
+def test_partners_compare_which_ledgers_count_these_people_and_everybody_reads_it() -> None:
+    plain = repartition(mapping_by_default(), "vertical")
+    owners = list(plain["parties"])
+
+    def noted(*names: str) -> dict[str, Any]:
+        mapping = copy.deepcopy(plain)
+        mapping["privacy"]["ledgers"] = list(names)
+        return mapping
+
+    agreement = agreement_from_mapping(noted(*owners, "shop"))
+    assert hash_of(noted("shop", *owners[::-1])) == agreement.hash, "the order means nothing"
+    before = agreement_from_mapping(plain)
+    for other in (before, agreement_from_mapping(noted(*owners, "store"))):
+        differing = {part for part, known in agreement.parts().items() if other.parts()[part] != known}
+        assert differing == {"privacy"}, "partners who know of other ledgers are told where they differ"
+    (said,) = set(describe(agreement).not_protected) - set(describe(before).not_protected)
+    assert f"counted in the ledgers of {', '.join(sorted([*owners, 'shop']))}" in said and "none the sum" in said
+
+
+@pytest.mark.parametrize(
+    "names, words",
+    [
+        (["p0"], r"privacy\.ledgers: .* so name 'p1', too"),
+        (["p0", "p1", "p1"], "listed twice: 'p1'"),
+        (["p0", "p1", "a b"], "privacy.ledgers"),
+        ([], "so name 'p0', 'p1', too"),
+    ],
+)
+def test_a_note_without_an_owner_or_with_a_name_twice_is_a_problem(names: list[str], words: str) -> None:
+    mapping = repartition(mapping_by_default(), "vertical")
+    mapping["privacy"]["ledgers"] = names
+    assert any(re.search(words, problem) for problem in problems_of(mapping))

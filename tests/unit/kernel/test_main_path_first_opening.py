@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import copublish as cp
-from copublish.agreement.protocol.table import PERTURBED
+from copublish.agreement.protocol.message import Step
+from copublish.agreement.protocol.table import HEADS, RESERVED
 from copublish.engines.ideal import IdealEngine, Room
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.secrets.gate import RevealGate
@@ -28,7 +29,7 @@ def written(ledger: Ledger) -> int:
 
 
 class Openings:
-    """Every value that a party of a room learns from secrets or from others' columns, and how far ledgers are then."""
+    """Every value that a party of a room learns from secrets or is told by others, and how far ledgers are then."""
 
     def __init__(self, case: str, stop: tuple[str, str] | None = None) -> None:
         self.agreement = cp.agreement_from_mapping(CASES[case].agreement)
@@ -50,7 +51,7 @@ class Openings:
             def exchange(self, message: Any, public: Any) -> Any:
                 if (self.party, message.topic) == seen.stop:
                     raise KeyboardInterrupt
-                if message.topic == PERTURBED.topic:
+                if message.step is Step.COMPUTE and message.topic not in (RESERVED.topic, HEADS.topic):
                     seen.least_written.append(min(map(written, seen.ledgers.values())))
                 return super().exchange(message, public)
 

@@ -66,6 +66,11 @@ def not_protected(agreement: Agreement) -> list[str]:
     found += not_protected_in_comparing(agreement)
     if agreement.class_is_shared:
         found.append("From the other parties: the class, which all of them hold.")
+    if (ledgers := agreement.privacy.ledgers) is not None:
+        found.append(
+            f"From what is released besides: the people of '{agreement.dataset}' are counted in the ledgers of "
+            f"{', '.join(ledgers)}. Each knows the releases that it takes part in, and none the sum of all."
+        )
     if agreement.records.public:
         found.append("The number of records, which the agreement makes public.")
         if agreement.partition == "horizontal":
