@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from copublish.errors import LedgerError
-from copublish.kernel.ledger.cells import COMPLETE, GIVEN_BACK, Entry
+from copublish.kernel.ledger.cells import COMPLETE, ENDED_EARLY, GIVEN_BACK, Entry
 from copublish.kernel.ledger.ledger import Ledger
 
 
@@ -70,11 +70,12 @@ def after_early_end(ledger: Ledger, peers: Mapping[str, str | None]) -> str | No
     for peer, certificate in peers.items():
         runs = [entry for entry in entries if _was_with(entry, peer, certificate)]
         if runs and runs[-1].state != COMPLETE:
-            early = sum(entry.state != COMPLETE for entry in runs)
+            last, early = runs[-1], sum(entry.state != COMPLETE for entry in runs)
+            back = f" Nothing was opened of it: copublish ledger give-back {last.number} gives its price back."
             return (
-                f"The last run with '{peer}', of release '{runs[-1].release}' on {runs[-1].reserved_at[:10]}, has not "
-                f"completed ({runs[-1].state}). Of {len(runs)} runs with it {early} ended so. A party that leaves each "
-                "time uses up your budget."
+                f"The last run with '{peer}', release '{last.release}' on {last.reserved_at[:10]}, has not completed "
+                f"({last.state}). Of {len(runs)} runs with it {early} ended so. A party that leaves each time uses up "
+                f"your budget.{back if last.state == ENDED_EARLY and not last.disclosures else ''}"
             )
     return None
 

@@ -67,9 +67,11 @@ def test_a_run_with_a_peer_whose_last_run_ended_early_is_a_question_until_one_co
     spend(ledger, LOANS, completes=False)
     said = after_early_end(ledger, peers)
     assert said is not None and "has not completed (ended early, spent). Of 2 runs with it 1 ended so." in said
+    assert "copublish ledger give-back 2 " in said
     assert after_early_end(ledger, LAB) is None
     ledger.give_back(2)  # the budget is back, the question is not
-    assert after_early_end(ledger, peers) is not None
+    said = after_early_end(ledger, peers)
+    assert said is not None and "give-back" not in said
     spend(ledger, LOANS, completes=True)
     assert after_early_end(ledger, LOANS) is None
 

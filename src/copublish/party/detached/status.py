@@ -114,7 +114,7 @@ class Charged:
     """What a ledger has of a run.
 
     Attributes:
-        state: How far the charge has come; all states count as spent.
+        state: How far the charge has come. All states but that of a charge that was given back count as spent.
         reserved: Epsilon of the whole reservation, in words. It is spent, whatever is opened of it.
         opened: Epsilon of what was opened so far, in words.
         relation: What the two are counted for.
