@@ -89,7 +89,7 @@ def print_ledger(book: Ledger, output: Format) -> None:
     )
     if ends:
         _print_table(
-            "Runs that ended early",
+            "Runs that have not completed",
             [
                 {**{name: str(said) for name, said in found.items()}, "certificate": _short(found["certificate"])}
                 for found in ends

@@ -288,7 +288,7 @@ class Reservation:
                 f"'{label}' would cost more than was reserved for this release. It was not opened."
             )
         with self._ledger._transaction():
-            if self._ledger._state_of(self.id) != RESERVED:  # in the transaction: else both could come first
+            if self._ledger._state_of(self.id) in (None, GIVEN_BACK):  # in the transaction: else both could come first
                 raise LedgerError(f"The charge of this release was given back while it ran. '{label}' was not opened.")
             self._ledger._insert(
                 "disclosures",

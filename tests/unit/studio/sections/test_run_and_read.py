@@ -146,6 +146,24 @@ def test_every_key_has_a_field_and_what_is_typed_is_taken_to_the_letter(bank, mo
     assert "spaces count" not in refused.text and "pin-0123" not in refused.text
 
 
+def test_after_a_run_that_ended_early_the_form_asks_and_hands_on_the_answer(bank, monkeypatch):
+    browser, asked_before, given = entered(bank), cp.runs.before_run, []
+    assert 'name="again"' not in preflight_of(browser, bank).text
+    ended = {"ended_early": "The last run with 'loans' has not completed."}
+    monkeypatch.setattr(cp.runs, "before_run", lambda *said, **more: replace(asked_before(*said, **more), **ended))
+    page = preflight_of(browser, bank)
+    assert ended["ended_early"] in words(page) and 'name="again" id="again" required' in page.text
+
+    def start(*said, **more):
+        given.append(more["again"])
+        raise cp.CopublishError("Seen.")
+
+    monkeypatch.setattr(cp.runs, "start", start)
+    for answer in ({}, {"again": "on"}):
+        browser.submit("/run/start", {**hidden(page, *SHOWN), **answer})
+    assert given == [False, True]
+
+
 @pytest.mark.parametrize(
     "data", ["/etc/passwd", "../loans/data.parquet", "data.parquet\0", "source:none", "", "ledger.db"]
 )
