@@ -43,6 +43,9 @@ def faults_of_two(generator: random.Random, random_moments: int) -> list[Fault]:
     for phase in ("alignment", "leaf counts"):
         found.append(partial(faults.killed, who="bank", phase=phase, delay=0.2, worker=True))
     found += [partial(faults.shard_worker_killed, who=who) for who in NAMES]
+    for phase in PHASES[1:-1]:
+        who, delay = generator.choice(NAMES), generator.uniform(0, 0.8)
+        found.append(partial(faults.frozen, who=who, phase=phase, delay=delay, goes_on=generator.random() < 0.5))
     for phase in ("met", "specialization", "leaf noise", "writing"):
         found += [partial(faults.cut, phase=phase, seconds=5), partial(faults.cut, phase=phase, seconds=None)]
     for phase in ("met", "specialization", "writing"):

@@ -138,11 +138,15 @@ class PartyLostError(EngineError):
     """Another party stopped, so this one cannot go on."""
 
 
+class OwnEngineError(EngineError):
+    """The process of this party's own engine was killed, and no other party is the cause."""
+
+
 class SilenceError(PartyLostError):
     """Another party did not answer in time.
 
     Attributes:
-        party: Which one, as far as it is known: a compute node notices that its engine got no answer, and no more.
+        party: Which one, as far as it is known: of three compute nodes an engine cannot tell which one was silent.
     """
 
     party: str | None = None

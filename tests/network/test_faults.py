@@ -56,6 +56,11 @@ def test_an_owner_or_the_aggregator_of_masked_sums_killed_at_a_random_moment_is_
     assert outcome.broken == [], outcome
 
 
+def test_a_paused_machine_is_named_by_the_other_party_and_blames_nobody_when_it_goes_on(tmp_path):
+    outcome = outcome_of(lambda folder: faults.frozen(folder, "loans", "alignment", 0.3, timeout_seconds=15), tmp_path)
+    assert outcome.broken == [], outcome
+
+
 def test_a_link_cut_for_five_seconds_delays_the_release_and_no_more(tmp_path, root):
     outcome = outcome_of(lambda folder: faults.cut(folder, "specialization", 5), tmp_path)
     assert outcome.broken == [], outcome

@@ -14,6 +14,7 @@ from copublish.errors import MeetingError
 from copublish.party.keys.identity import new_identity
 from copublish.party.network.channel import Channel, RefusedError
 from copublish.party.network.dialing import dial
+from copublish.party.network.meeting import Meeting
 from copublish.party.network.port import Port
 from copublish.party.network.rendezvous import Rendezvous, in_words
 from support.circle import FACTS, SECONDS, Circle, identities_in
@@ -223,13 +224,44 @@ def test_who_stopped_first_is_named_even_if_another_one_is_heard_first(three):
 
 def test_a_loss_that_only_another_party_knows_of_is_passed_on(three, monkeypatch):
     monkeypatch.setattr("copublish.party.network.meeting.LAST_WORD_SECONDS", 0.2)
-    meetings = three.all_meet(three.ports())
+    ports = three.ports()
+    meetings = three.all_meet(ports)
+    ports["p2"].close()
     meetings["p1"]._first_lost = "p2"
     meetings["p1"].say_lost()
     acted = threading.Event()
     meetings["p0"].on_loss(acted.set)
     assert acted.wait(SECONDS)
     assert meetings["p0"].loss() == "Party 'p1' stopped: it lost 'p2'."
+    assert last_word_of_loss(meetings["p0"])["lost"] == "p2"
+
+
+def last_word_of_loss(meeting: Meeting) -> dict[str, str]:
+    """What a party tells the others that stops because of a loss."""
+    said: list[dict[str, str]] = []
+    meeting._last_word = lambda word, content: said.append(content)  # type: ignore[method-assign]
+    meeting.say_lost()
+    return said[0]
+
+
+def test_who_names_a_party_as_lost_that_answers_is_the_one_that_stopped_for_all_others(three, monkeypatch):
+    monkeypatch.setattr("copublish.party.network.meeting.LAST_WORD_SECONDS", 0.2)
+    monkeypatch.setattr("copublish.party.network.meeting.ANSWER_SECONDS", SECONDS)
+    meetings = three.all_meet(three.ports())
+    meetings["p1"].say_lost("p2")
+    wait_until(lambda: "p2" in meetings["p0"]._is_there)
+    said = "Party 'p1' stopped: it lost 'p2', which still answers here."
+    assert [meetings["p0"].loss(), meetings["p0"].loss()] == [said, said]
+    assert last_word_of_loss(meetings["p0"]) == {
+        "reason": "it lost 'p1'",
+        "lost": "p1",
+        "why": "it lost 'p2'",
+    }
+    wait_until(lambda: meetings["p2"]._lost is not None)
+    assert meetings["p2"].loss() == (
+        "Party 'p1' stopped: it lost 'p2', which is this party: it stood still, or its link was dead."
+    )
+    assert last_word_of_loss(meetings["p2"])["lost"] == "p1"
 
 
 @pytest.mark.parametrize(

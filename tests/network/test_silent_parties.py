@@ -13,17 +13,25 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.errors import PartyLostError, SilenceError
+from copublish.engines.spu import process as worker_process
+from copublish.engines.spu import ray_workers
+from copublish.errors import EngineError, OwnEngineError, PartyLostError, SilenceError
 from copublish.party.local.messenger import PipeMessenger, pipes_between
 from copublish.party.local.processes import _error
+from copublish.party.network import meeting
+from copublish.party.network.channel import RefusedError, SilentError
 from copublish.party.network.meeting import who_is_silent
 from copublish.party.network.messenger import PortMessenger
+from copublish.party.network.port import Port
+from copublish.party.session import _told_loss
 from support import random_table
 from support.circle import SECONDS, Circle, identities_in
 from support.node import source_path
@@ -172,6 +180,53 @@ def test_who_answers_at_its_port_or_has_ended_is_not_silent_and_who_does_not_is(
         assert who_is_silent(ports["p0"], None) == "p1"
         assert who_is_silent(ports["p0"], "p2") == "p1"  # p2 was waited for, and waits itself
         may_answer.set()
+
+
+class Alone:
+    """A meeting in which nobody has said a last word."""
+
+    def __init__(self) -> None:
+        self.told: list[str | None] = []
+
+    def loss(self, *, patience_seconds: float | None = None) -> None:
+        return None
+
+    def say_lost(self, silent: str | None = None) -> None:
+        self.told.append(silent)
+
+
+FAILURES = {
+    "its link broke": PartyLostError("The secure engine ended (exit code 255)."),
+    "it failed": EngineError("The secure engine failed (people could not be compared)."),
+    "no answer": SilenceError("Another compute node did not answer in 5 s."),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_whatever_a_frozen_node_does_to_an_engine_the_frozen_one_is_named(home, monkeypatch, failure):
+    meeting = Alone()
+    with Circle(home[1], 2) as circle:
+        port = circle.ports()["p0"]
+        monkeypatch.setattr(Port, "dial", raises(SilentError("p1")))
+        assert _told_loss(FAILURES[failure], port, meeting, 5) == "Party 'p1' did not answer in 5 s."
+        assert meeting.told == ["p1"]
+        monkeypatch.setattr(Port, "dial", raises(RefusedError("busy")))
+        answers = _told_loss(FAILURES["its link broke"], port, meeting, 5)
+        own = _told_loss(OwnEngineError("killed"), port, meeting, 5)
+        assert (answers, own, meeting.told) == (None, None, ["p1"])
+
+
+def raises(error: Exception) -> Callable[..., NoReturn]:
+    def dial(*_: object) -> NoReturn:
+        raise error
+
+    return dial
+
+
+def test_what_follows_the_timeout_takes_no_more_than_the_promised_half_minute():
+    engine_gives_up = worker_process.GRACE_SECONDS + worker_process.END_SECONDS
+    assert engine_gives_up + meeting.LAST_WORD_SECONDS + meeting.ANSWER_SECONDS <= 30
+    assert ray_workers.CARRY_SECONDS <= worker_process.END_SECONDS
 
 
 def test_who_was_silent_is_known_after_an_error_has_come_from_another_process():

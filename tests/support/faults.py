@@ -361,6 +361,40 @@ def killed_of_many(
     return stage.check_that_all_name(who, stage.look(Outcome(what, f"{phase}, {delay:.2f} s in")))
 
 
+def frozen(
+    folder: Path, who: str, phase: str, delay: float, *, goes_on: bool = True, timeout_seconds: int = TIMEOUT_SECONDS
+) -> Outcome:
+    """Stop a party and its engine with SIGSTOP, like a paused machine, some time after a phase began.
+
+    Either it never goes on, or it does when the other party has ended.
+    """
+    stage = Stage(on_loopback(folder), timeout_seconds=timeout_seconds)
+    stage.start()
+    stage.wait_for(who, phase)
+    time.sleep(delay)
+    stage.remember_family()
+    (other,) = (name for name in stage.names if name != who)
+    outcome = Outcome(f"machine of {who} paused{'' if goes_on else ' for good'}", f"{phase}, {delay:.2f} s in")
+    machine: list[psutil.Process] = []
+    with suppress(psutil.NoSuchProcess):
+        machine = _family(stage.party(who).pid)
+        for process in machine:
+            process.suspend()
+    came_late = stage.is_in(who, "complete")
+    if goes_on:
+        with suppress(subprocess.TimeoutExpired):
+            stage.processes[other].wait(timeout=PATIENCE_SECONDS)
+        for process in machine:
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+    else:
+        stage.frozen = who
+    stage.check_that_all_name(who, stage.look(outcome))
+    if stage.frozen is None and not came_late and f"'{who}', which is this party" not in stage.errors[who]:
+        outcome.broken.append(f"{who} blames somebody else: {stage.errors[who][-300:]}")
+    return outcome
+
+
 def frozen_of_many(folder: Path, together: Together, who: str, phase: str, delay: float) -> Outcome:
     """Stop one of many parties with SIGSTOP some time after a phase began; it never goes on."""
     stage = Stage(many_on_loopback(folder, together))

@@ -25,6 +25,7 @@ from copublish.errors import (
     LedgerError,
     LostAtTheLastStepError,
     MeetingError,
+    OwnEngineError,
     PartyLostError,
     ReleaseError,
     SilenceError,
@@ -264,19 +265,10 @@ def _meet_and_compute(
         try:
             release = _compute(ready, port, meeting, progress, notice, coins, recorder, log)
         except BaseException as exc:
-            # Asked before anything is said: who waits for a party that waits itself must not name it.
-            silence = _silence_in(exc)
-            silent = None if silence is None else who_is_silent(port, silence.party)
-            is_cheating = isinstance(exc, InvalidInputsError)
-            if is_cheating:
+            if isinstance(exc, InvalidInputsError):
                 time.sleep(SEE_IT_TOO_SECONDS)
-            loss = meeting.loss() if isinstance(exc, EngineError) and not is_cheating else None
-            if loss:
-                meeting.say_lost()
-            elif silent is not None:
-                meeting.say_lost(silent)
-                loss = f"Party '{silent}' did not answer{port.over(silent)} in {settings.timeout_seconds} s."
-            else:
+            loss = _told_loss(exc, port, meeting, settings.timeout_seconds)
+            if loss is None:
                 meeting.say_stop(_reason(exc))
             if loss and isinstance(exc, LostAtTheLastStepError):
                 raise LostAtTheLastStepError(f"{loss} {exc}") from exc
@@ -341,9 +333,29 @@ def _compute(
             )
 
 
-def _silence_in(error: BaseException) -> SilenceError | None:
-    """Silence that ended a run; at its last step it is the cause of the error."""
-    return next((found for found in (error, error.__cause__) if isinstance(found, SilenceError)), None)
+def _told_loss(error: BaseException, port: Port, meeting: Meeting, timeout_seconds: int) -> str | None:
+    """A sentence on the party that was lost, after the others were told which; none if it is no such error.
+
+    An engine fails in many ways if another node stands still, so whatever its failure was, all parties are asked.
+    """
+    if not isinstance(error, EngineError) or isinstance(error, InvalidInputsError | OwnEngineError):
+        return None
+    silent = None
+    if (loss := meeting.loss()) is None:
+        # Asked before anything is said: who waits for a party that waits itself must not name it.
+        silent = who_is_silent(port, _waited_for(error))
+        loss = meeting.loss(patience_seconds=0)
+    if loss is not None:
+        meeting.say_lost()
+    elif silent is not None:
+        meeting.say_lost(silent)
+        loss = f"Party '{silent}' did not answer{port.over(silent)} in {timeout_seconds} s."
+    return loss
+
+
+def _waited_for(error: EngineError) -> str | None:
+    """The party whose silence ended a run, if it is known; at its last step that is the cause of the error."""
+    return next((found.party for found in (error, error.__cause__) if isinstance(found, SilenceError)), None)
 
 
 def _link_nodes(
@@ -373,6 +385,7 @@ REASONS: dict[type[BaseException], str] = {
     ApprovalError: "approvals are missing or do not count",
     ReleaseError: "it cannot write the release",
     InvalidInputsError: "what a party put in is not what the agreement allows",
+    OwnEngineError: "its engine was killed",
     EngineError: "its engine failed or lost the link",
     CopublishError: "it found a problem",
     KeyboardInterrupt: "it was interrupted",

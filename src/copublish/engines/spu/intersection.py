@@ -52,8 +52,10 @@ def _quietly(work: Any, *arguments: Any) -> None:
     """Run something whose error messages could quote its input, and pass on that it failed and no more."""
     try:
         work(*arguments)
-    except Exception:
-        raise ValueError("private set intersection failed") from None
+    except Exception as exc:
+        if "timeout" in str(exc).lower():  # one word of a fixed message, which quotes nothing
+            raise TimeoutError("timeout while people were compared") from None
+        raise ValueError("people could not be compared: the other node ended, or the link to it broke") from None
 
 
 def write_pseudonyms(file: Path, pseudonyms: Pseudonyms) -> None:

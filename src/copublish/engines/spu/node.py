@@ -90,7 +90,7 @@ class SpuNode(ComparesByMessages, Roles):
             addresses,
             timeout_seconds,
             protocol,
-            others=self._others(),
+            others=[node for node in self.nodes if node != party],
             node_that_left=self._node_that_left,
             first_uses=first_uses,
         )
@@ -255,8 +255,3 @@ class SpuNode(ComparesByMessages, Roles):
             return None
         others = (node for node in self.nodes if node != self.party)
         return next((node for node in others if self.messenger.has_left(node)), None)
-
-    def _others(self) -> str:
-        if self.nodes == self.parties and len(self.nodes) == 2:
-            return "the other party"
-        return "the other compute node" if len(self.nodes) == 2 else "another compute node"

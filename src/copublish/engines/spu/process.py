@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import signal
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from multiprocessing.spawn import get_preparation_data
 from typing import Any, Protocol, Self
 
 from copublish.engines.spu.requests import NOTHING_YET, Call, ComputeSteps, FirstUses, LinkSettings, LoadMain
-from copublish.errors import EngineError, PartyLostError, SilenceError, plain_text
+from copublish.errors import EngineError, OwnEngineError, PartyLostError, SilenceError, plain_text
 from copublish.files.home import programs_folder
 from copublish.files.interrupts import deaf_children
 from copublish.files.scratch import Scratch
@@ -25,8 +26,9 @@ LOADING_SECONDS = 120
 LOOK_SECONDS = 1.0
 """How often a party that waits for its worker looks whether the other nodes are still there."""
 
-GRACE_SECONDS = 30
-"""How much longer than the link's own timeout a party waits for an answer: the worker computes, too."""
+GRACE_SECONDS = 15
+"""How much longer than the link's own timeout a party waits for an answer: the worker computes, too. A party that gives
+up then still ends its engine, listens for last words and asks who is silent, all within 30 s of the timeout."""
 
 
 class EngineWorker(Protocol):
@@ -77,7 +79,7 @@ class StartWorker(Protocol):
         timeout_seconds: int,
         protocol: str,
         *,
-        others: str,
+        others: Sequence[str],
         node_that_left: Callable[[], str | None],
         first_uses: FirstUses = NOTHING_YET,
     ) -> EngineWorker:
@@ -87,6 +89,9 @@ class StartWorker(Protocol):
 
 FAREWELL_SECONDS = 2.0
 """How long a worker may take to end by itself after it was asked to."""
+
+END_SECONDS = 5.0
+"""How long a worker that has closed its pipe may take to be gone."""
 
 BEGIN = """
 import sys
@@ -161,7 +166,7 @@ class WorkerProcess:
         addresses: Where each node's worker listens.
         timeout_seconds: How long to wait for the other nodes.
         protocol: What the nodes compute with.
-        others: Who else computes, in words for messages.
+        others: The other nodes.
         node_that_left: Names another node that is known to have left, if one has.
         loading: The worker, if it was started before.
         first_uses: What will be used, so that the nodes set it up as soon as they have met.
@@ -174,7 +179,7 @@ class WorkerProcess:
         timeout_seconds: int,
         protocol: str,
         *,
-        others: str,
+        others: Sequence[str],
         node_that_left: Callable[[], str | None],
         loading: LoadingWorker | None = None,
         first_uses: FirstUses = NOTHING_YET,
@@ -187,8 +192,8 @@ class WorkerProcess:
             self._worker.scratch,
             self._worker.connection,
         )
-        self._timeout, self._others, self._node_that_left = timeout_seconds, others, node_that_left
-        self._has_main = False
+        self._timeout, self._others, self._node_that_left = timeout_seconds, tuple(others), node_that_left
+        self._has_main = self._was_ended_here = False
         scratch, programs = str(self.scratch.path), str(programs_folder())
         settings = LinkSettings(rank, tuple(addresses), timeout_seconds, scratch, protocol, programs, first_uses)
         with contextlib.suppress(OSError):  # whoever asks a worker that has ended hears of it
@@ -209,6 +214,7 @@ class WorkerProcess:
 
         Raises:
             PartyLostError: If the worker ended, or nobody answered in time.
+            OwnEngineError: If somebody killed the worker.
             EngineError: If the worker failed.
         """
         self.wait_until_connected()
@@ -233,6 +239,7 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End the worker at once, from another thread: whoever waits for it gets a `PartyLostError`."""
+        self._was_ended_here = True
         self.process.kill()
 
     def end(self, *, at_once: bool = False) -> None:
@@ -274,14 +281,22 @@ class WorkerProcess:
             if time.monotonic() >= deadline:
                 raise self._silent()
 
-    def _ended(self) -> PartyLostError:
+    def _ended(self) -> EngineError:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout=5)
+            self.process.wait(timeout=END_SECONDS)
+        if self.process.returncode == -signal.SIGKILL and not self._was_ended_here:
+            # A link that breaks ends it in other ways, so no other party is to blame.
+            return OwnEngineError(
+                "The process of this party's own engine was killed (SIGKILL). Mostly that is the system, because "
+                "memory ran out: look at its log. Nothing is published."
+            )
+        who = f"party '{self._others[0]}'" if len(self._others) == 1 else "another compute node"
         return PartyLostError(
-            f"The secure engine ended (exit code {self.process.returncode}): {self._others} stopped, or the link to "
-            "it broke. Nothing is published."
+            f"The secure engine ended (exit code {self.process.returncode}): {who} stopped, or the link to it broke. "
+            "Nothing is published."
         )
 
     def _silent(self) -> SilenceError:
-        who = f"{self._others[0].upper()}{self._others[1:]}"
-        return SilenceError(f"{who} did not answer in {self._timeout} s. Nothing is published.")
+        if len(self._others) == 1:
+            return SilenceError.of(self._others[0], self._timeout)
+        return SilenceError(f"Another compute node did not answer in {self._timeout} s. Nothing is published.")

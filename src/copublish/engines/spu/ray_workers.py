@@ -18,7 +18,7 @@ from typing import Any
 from copublish.engines.spu.process import GRACE_SECONDS, LOADING_SECONDS, StartWorker, WorkerProcess
 from copublish.engines.spu.requests import NOTHING_YET, FirstUses
 from copublish.engines.spu.streams import Pieces, Streams
-from copublish.errors import EngineError, PartyLostError, SilenceError
+from copublish.errors import EngineError, OwnEngineError, PartyLostError, SilenceError
 from copublish.files.interrupts import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 
@@ -26,6 +26,9 @@ AUTO = "auto"
 """The cluster that Ray finds by itself: that of this machine, or of `RAY_ADDRESS`."""
 
 REACH_SECONDS = 10.0
+
+CARRY_SECONDS = 3.0
+"""How long an answer may take from a worker on the cluster to its party."""
 
 NOT_INSTALLED = "Workers on Ray need it installed, here and on the cluster: pip install 'copublish[ray]'."
 
@@ -87,11 +90,13 @@ class ShardActor:
         rank: Which of the two nodes this is.
         timeout_seconds: How long to wait for the other one.
         protocol: What they compute with.
-        others: Who else computes, in words for messages.
+        others: The other nodes.
         first_uses: What the nodes set up as soon as they have met.
     """
 
-    def __init__(self, rank: int, timeout_seconds: int, protocol: str, others: str, first_uses: FirstUses) -> None:
+    def __init__(
+        self, rank: int, timeout_seconds: int, protocol: str, others: Sequence[str], first_uses: FirstUses
+    ) -> None:
         forbid_core_dumps()
         self._folder = folder_for_sockets()
         own, peer = self._folder.path / "own.sock", self._folder.path / "peer.sock"
@@ -136,11 +141,14 @@ def _outcome(work: Callable[[], Any]) -> tuple[str, Any]:
     try:
         return "done", work()
     except EngineError as exc:
-        kind = next(kind for kind in (SilenceError, PartyLostError, EngineError) if isinstance(exc, kind))
+        kind = next(kind for kind in ERRORS.values() if isinstance(exc, kind))
         return kind.__name__, str(exc)
 
 
-ERRORS: dict[str, type[EngineError]] = {kind.__name__: kind for kind in (SilenceError, PartyLostError, EngineError)}
+ERRORS: dict[str, type[EngineError]] = {
+    kind.__name__: kind for kind in (SilenceError, PartyLostError, OwnEngineError, EngineError)
+}
+"""By name, the narrower ones first."""
 
 
 class RayWorker:
@@ -158,7 +166,7 @@ class RayWorker:
         timeout_seconds: int,
         protocol: str,
         *,
-        others: str,
+        others: Sequence[str],
         node_that_left: Callable[[], str | None],
         first_uses: FirstUses = NOTHING_YET,
     ) -> None:
@@ -167,6 +175,7 @@ class RayWorker:
         self.bytes_sent = 0
         self.is_connected = False
         self._ray, self._timeout = ray, timeout_seconds
+        (self._other,) = others  # shards are counted between two
         own, peer = (Path(addresses[number].removeprefix("unix:")) for number in (rank, 1 - rank))
         self._streams = Streams(own, peer, first=0)
         kind = ray.remote(
@@ -206,7 +215,7 @@ class RayWorker:
         """
         self.wait_until_connected()
         reference = self._actor.ask.options(concurrency_group="ask").remote(request)
-        answer, self.bytes_sent = self._get(reference, self._timeout + 2 * GRACE_SECONDS)
+        answer, self.bytes_sent = self._get(reference, self._timeout + GRACE_SECONDS + CARRY_SECONDS)
         return answer
 
     def kill(self) -> None:
@@ -236,7 +245,10 @@ class RayWorker:
                 "published."
             ) from exc
         if kind in ERRORS:
-            raise ERRORS[kind](content)
+            error = ERRORS[kind](content)
+            if isinstance(error, SilenceError):
+                error.party = self._other
+            raise error
         return content
 
     def _carry_in(self) -> None:

@@ -28,6 +28,7 @@ from copublish.errors import (
     CopublishError,
     EngineError,
     InvalidInputsError,
+    OwnEngineError,
     PartyLostError,
     SilenceError,
     combined_error,
@@ -263,7 +264,8 @@ def _collect(
         silent = [error for error in errors if isinstance(error, SilenceError) and error.party in open_ends.values()]
         # Before all that comes who put in what is not allowed, because it is why the others stopped.
         cheated = [error for error in errors if isinstance(error, InvalidInputsError)]
-        raise combined_error(cheated[:1] or causes or silent[:1] or errors[:1])
+        killed = [error for error in errors if isinstance(error, OwnEngineError)]
+        raise combined_error(cheated[:1] or causes or killed[:1] or silent[:1] or errors[:1])
     return results
 
 

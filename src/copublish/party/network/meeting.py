@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 from copublish.agreement.protocol.message import Word, WrongWordError
 from copublish.agreement.protocol.table import AGREED, ALIVE, DONE, HELLO, STOP
 from copublish.errors import MeetingError, plain_text
-from copublish.party.network.channel import SilentError
+from copublish.party.network.channel import SilentError, UnreachableError
 from copublish.party.network.port import Log, Port
 from copublish.party.network.rendezvous import Rendezvous, Waiting, left, lost_word
 from copublish.party.network.sockets import SIGN_OF_LIFE_SECONDS
@@ -57,10 +57,12 @@ class Meeting:
         self._first_lost = ""
         self._first_reason: str | None = None
         self._first_is_known = threading.Event()
+        self._accuser = ""
+        self._is_there: set[str] = set()
         self._on_loss: list[Callable[[], None]] = []
         self._over = False
         log("met", peers=", ".join(self.peers), run=self.run)
-        self._over_what = port.over
+        self._port = port
         self._ends = threading.Event()
         for peer in self.peers:
             threading.Thread(target=self._listen, args=(peer,), daemon=True).start()
@@ -74,23 +76,33 @@ class Meeting:
         if is_late:
             act()
 
-    def loss(self) -> str | None:
+    def loss(self, *, patience_seconds: float | None = None) -> str | None:
         """Who stopped and why, if somebody did; the engine may have noticed a moment before their word came.
 
-        Of several the one that stopped first: the others say that they lost it.
+        Of several the one that stopped first: the others say that they lost it. Who says so of a party that answers
+        here counts as the one that stopped, and its word is not passed on.
         """
-        self._first_is_known.wait(LAST_WORD_SECONDS)
-        return self._lost
+        self._first_is_known.wait(LAST_WORD_SECONDS if patience_seconds is None else patience_seconds)
+        with self._lock:
+            if self._lost is not None and self._first_lost in self._is_there and self._accuser:
+                self._lost = f"{self._lost.removesuffix('.')}, which still answers here."
+                self._first_lost, self._first_reason = self._accuser, f"it lost '{self._first_lost}'"
+                self._accuser = ""
+            return self._lost
 
     def _listen(self, peer: str) -> None:
         """Wait for a peer's last word; before that it gives signs of life alone."""
         sentence, said = self._hear_last_word(peer)
         if sentence is None or self._over:
             return
+        accused = said.get("lost", peer)
+        if accused == self._port.party:
+            sentence = f"{sentence.removesuffix('.')}, which is this party: it stood still, or its link was dead."
         with self._lock:
             if not self._first_is_known.is_set() and (self._lost is None or "lost" not in said):
                 self._lost = sentence
-                self._first_lost = said["lost"] if said.get("lost") in self._lines else peer
+                self._first_lost = accused if accused in self._lines else peer
+                self._accuser = peer if self._first_lost != peer else ""
                 why = said.get("why" if self._first_lost != peer else "reason")
                 # As it is passed on: what a peer sent may hold what is not to be shown.
                 self._first_reason = None if why is None else plain_text(why)
@@ -100,6 +112,9 @@ class Meeting:
         for act in acts:
             act()
         self._log("peer stopped", peer=peer, reason=plain_text(said.get("reason", "connection lost")))
+        if accused in self._lines and accused != peer:
+            # Asked at once: it is told the same now, and leaves soon.
+            self._is_there |= {accused} if _answers(self._port, [accused])[accused] == "there" else set()
 
     def _hear_last_word(self, peer: str) -> tuple[str | None, dict[str, str]]:
         """A sentence on how a peer stopped, none if it has finished; and what it said about it, if anything."""
@@ -114,7 +129,7 @@ class Meeting:
         except WrongWordError as exc:
             return str(exc), {"reason": "it sent what is no message"}
         except (MeetingError, OSError, ValueError):  # the connection ended without a last word
-            return left(peer, None, self._over_what(peer)), {}
+            return left(peer, None, self._port.over(peer)), {}
         finally:
             from_peer.close()
         if word is STOP:
@@ -159,30 +174,41 @@ ANSWER_SECONDS = 5.0
 """How long a party that is well may take to answer at its port, on a busy machine too."""
 
 
+Answer = Literal["there", "gone", "silent"]
+"""How a party answers at its port: as itself, be it with a refusal; by a connection that ends; not at all."""
+
+
 def who_is_silent(port: Port, waited_for: str | None) -> str | None:
     """Name the party that does not even answer at its port; if all do, the one that was waited for, if it is known.
 
     A process that is stopped, and a machine that is gone, answer nothing. One that has ended closes its connections,
     and is no silence.
     """
-    answers: dict[str, bool] = {}
-    threads = [threading.Thread(target=_ask, args=(port, peer, answers), daemon=True) for peer in port.peers]
+    silent = [peer for peer, answer in _answers(port, port.peers).items() if answer == "silent"]
+    return waited_for if waited_for in silent else next(iter(silent), waited_for)
+
+
+def _answers(port: Port, peers: Sequence[str]) -> dict[str, Answer]:
+    """How parties answer when all of them are asked at once."""
+    answers: dict[str, Answer] = {}
+    threads = [threading.Thread(target=_ask, args=(port, peer, answers), daemon=True) for peer in peers]
     for thread in threads:
         thread.start()
     deadline = time.monotonic() + ANSWER_SECONDS
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
-    silent = [peer for peer in port.peers if not answers.get(peer, False)]
-    return waited_for if waited_for in silent else next(iter(silent), waited_for)
+    return {peer: answers.get(peer, "silent") for peer in peers}
 
 
-def _ask(port: Port, peer: str, answers: dict[str, bool]) -> None:
-    """Note whether a party answers, be it with a refusal."""
+def _ask(port: Port, peer: str, answers: dict[str, Answer]) -> None:
+    """Note how a party answers."""
     try:
         port.dial(peer, "status").close()
     except SilentError:
-        answers[peer] = False
+        answers[peer] = "silent"
+    except UnreachableError:
+        answers[peer] = "gone"
     except MeetingError:
-        answers[peer] = True
+        answers[peer] = "there"
     else:
-        answers[peer] = True
+        answers[peer] = "there"

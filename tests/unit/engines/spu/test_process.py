@@ -14,7 +14,7 @@ import pytest
 
 from copublish.engines.spu.process import LoadingWorker, WorkerProcess
 from copublish.engines.spu.requests import Call, ComputeSteps, LoadMain, Shared
-from copublish.errors import SourceError
+from copublish.errors import EngineError, OwnEngineError, SourceError
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.programs.packing import add
 from copublish.party import session as run
@@ -77,6 +77,27 @@ def test_a_run_that_ends_before_anybody_is_asked_leaves_no_worker(monkeypatch, t
     with pytest.raises(SourceError):
         ready_party(agreement, "a", None, None, Ledger(":memory:"), RunSettings(tmp_path))
     assert [process.poll() is None for process in started] == [False]
+
+
+@pytest.mark.parametrize("from_here", [False, True])
+def test_a_killed_worker_is_this_partys_own_unless_the_party_ended_it(from_here):
+    """A system that runs out of memory kills like this."""
+    worker = WorkerProcess(0, ("a", "b"), 60, "CHEETAH", others=["loans"], node_that_left=lambda: None)
+    (worker.kill if from_here else worker.process.kill)()
+    with pytest.raises(EngineError) as caught:
+        worker.wait_until_connected()
+    worker.end()
+    blames_other = "party 'loans' stopped" in str(caught.value)
+    own = isinstance(caught.value, OwnEngineError) and "memory" in str(caught.value)
+    assert (blames_other, own) == (from_here, not from_here)
+
+
+def test_of_two_nodes_the_silent_one_is_known_and_of_three_it_is_not():
+    worker = WorkerProcess.__new__(WorkerProcess)
+    worker._timeout, worker._others = 5, ("loans",)
+    assert worker._silent().party == "loans"
+    worker._others = ("loans", "mill")
+    assert worker._silent().party is None
 
 
 def test_the_partys_program_is_loaded_once_and_only_for_functions_of_its_own():
