@@ -13,6 +13,9 @@ from pathlib import Path
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C ended, as shells have it."""
 
+TERMINATED = 143
+"""The exit code of a command that SIGTERM ended, as shells have it."""
+
 USAGE = 2
 
 WHAT_TO_DO = {
@@ -221,9 +224,13 @@ class PassphraseError(MeetingError):
 
 
 class StoppedError(CopublishError):
-    """A person stopped a command that may have charged a ledger; the message says what the ledger has."""
+    """A person or the system stopped a command that may have charged a ledger; the message says what the ledger has."""
 
-    exit_code = 130
+    exit_code = INTERRUPTED
+
+    def __init__(self, message: str, exit_code: int = INTERRUPTED) -> None:
+        self.exit_code = exit_code
+        super().__init__(message)
 
 
 def plain_text(said: object, limit: int = 200) -> str:

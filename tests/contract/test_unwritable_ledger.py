@@ -151,6 +151,38 @@ def test_after_a_failure_the_ledger_can_be_written_again(tmp_path):
         assert [entry.state for entry in book.entries()] == ["complete"]
 
 
+def test_words_about_a_ledger_follow_what_was_opened(tmp_path):
+    book = Ledger(tmp_path / "party.db", patience_seconds=0)
+    book.set_limit("people", Limit(Fraction(50), "replace"))
+    other = sqlite3.connect(tmp_path / "party.db", isolation_level=None)
+
+    receipt = {
+        "run": "1",
+        "release": "first",
+        "agreement_hash": "h",
+        "party": "bank",
+        "head": "",
+        "statement": "",
+    }
+
+    def refusal(work: Callable[[], object]) -> str:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(LedgerError) as caught:
+            work()
+        other.execute("ROLLBACK")
+        return str(caught.value)
+
+    for _ in range(2):
+        with book.reserve("people", "first", "h", PRICE) as charge:
+            for work in (lambda: charge.disclose("counts", PRICE), book.entries):
+                assert "Nothing is opened." in refusal(work)
+            charge.disclose("counts", PRICE)
+            for work in (lambda: book.give_receipt(**receipt), book.entries):
+                said = refusal(work)
+                assert "Nothing is opened" not in said
+                assert "Nothing more is opened; what was charged before stays charged." in said
+
+
 def test_the_room_of_a_heartbeat_stays_with_the_file_and_takes_a_charge_on_a_disk_that_is_nearly_full(tmp_path):
     with small_disk(tmp_path / "disk") as disk:
         book = limited(disk / "party.db")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
+import psutil
 import pytest
 
 import copublish as cp
@@ -91,7 +91,10 @@ class Three:
     def freeze(self, party: str, moment: str) -> None:
         log = self.folder / f"{party}.jsonl"
         wait_until(lambda: log.exists() and moment in log.read_text(), 4 * SECONDS)
-        self.processes[party].send_signal(signal.SIGSTOP)
+        victim = psutil.Process(self.processes[party].pid)
+        for process in (victim, *victim.children(recursive=True)):
+            if process.name() != "sh":  # what tidies up when it is gone
+                process.suspend()
 
     def __enter__(self) -> Three:
         return self

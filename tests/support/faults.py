@@ -14,11 +14,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import psutil
 
 from copublish.errors import CopublishError
+from copublish.files.home import HOME_VARIABLE
 from copublish.kernel.ledger.ledger import Ledger
+from copublish.party.tidying import tidy_up
 from copublish.release.folder import load_release
 from support.hosts import TwoHosts
 from support.many_parties import ManyParties, Together, many_on_loopback
@@ -198,17 +201,25 @@ class Stage:
             outcome.broken.append(f"{name} crashed: {self.errors[name][-300:]}")
         if code not in (0, -signal.SIGKILL) and "Error" not in self.errors[name]:
             outcome.broken.append(f"{name} ended without a message: {self.errors[name][-300:]}")
+        with mock.patch.dict(os.environ, {HOME_VARIABLE: str(home)}):
+            tidy_up(lambda said: None)  # as the next command does
         ledger = Ledger(home / "ledger.db")
         entries, spent = ledger.entries(), ledger.spent(DATASET).add_remove
         ledger.close()
         outcome.charges[name] = [f"{entry.state}, {entry.disclosures} charged" for entry in entries]
         if len(entries) > 1 or spent not in (0, 1):
             outcome.broken.append(f"{name} was charged twice or in part")
+        if code == 6:
+            said = "It stays charged." if entries else "was charged."
+            if not self.errors[name].rstrip().endswith(said):
+                outcome.broken.append(f"{name} does not say what was charged: {self.errors[name][-300:]}")
         others = [Ledger(self.parties.home(other) / "ledger.db").entries() for other in self.names]
         # Who holds nobody's data has nobody's budget to spend.
         due = 0 if name in self.parties.without_data else 1
         if any(entry.disclosures for found in others for entry in found) and spent != due:
             outcome.broken.append(f"{name} lost a charge")
+        if outcome.releases[name] and any(entry.state != "complete" for entry in entries):
+            outcome.broken.append(f"{name} published, and its ledger does not say so")
         if outcome.releases[name] and spent != due:
             outcome.broken.append(f"{name} published without a charge")
 
@@ -396,7 +407,7 @@ def frozen(
 
 
 def frozen_of_many(folder: Path, together: Together, who: str, phase: str, delay: float) -> Outcome:
-    """Stop one of many parties with SIGSTOP some time after a phase began; it never goes on."""
+    """Stop one of many parties and its engine with SIGSTOP some time after a phase began; it never goes on."""
     stage = Stage(many_on_loopback(folder, together))
     stage.start()
     stage.wait_for(who, phase)
@@ -404,7 +415,8 @@ def frozen_of_many(folder: Path, together: Together, who: str, phase: str, delay
     stage.remember_family()
     stage.frozen = who
     with suppress(psutil.NoSuchProcess):
-        stage.party(who).suspend()
+        for process in _family(stage.party(who).pid):
+            process.suspend()
     return stage.check_that_all_name(who, stage.look(Outcome(f"{who} frozen", f"{phase}, {delay:.2f} s in")))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -26,7 +27,7 @@ class Hook:
         with open(os.environ["IMPORTS_LOG"], "a") as log:
             log.write(name + "\\n")
         if name == os.environ.get("INTERRUPT_AT"):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(int(os.environ["INTERRUPT_BY"]))
 
 sys.meta_path.insert(0, Hook())
 '''
@@ -38,7 +39,9 @@ IGNORING = ("sh", "-c", 'trap "" INT; exec "$0" "$@"')
 """Starts a command that ignores Ctrl-C, as `nohup` does."""
 
 
-def run(entrance: str, *, interrupt_at: str = "", starter: tuple[str, ...] = ()) -> tuple[tuple[int, str], list[str]]:
+def run(
+    entrance: str, *, interrupt_at: str = "", by: signal.Signals = signal.SIGINT, starter: tuple[str, ...] = ()
+) -> tuple[tuple[int, str], list[str]]:
     """Run a command whose file is missing: its exit code and stderr, and what was imported, in order."""
     with TemporaryDirectory() as folder:
         (Path(folder) / "sitecustomize.py").write_text(HOOK)
@@ -47,7 +50,11 @@ def run(entrance: str, *, interrupt_at: str = "", starter: tuple[str, ...] = ())
         done = subprocess.run(
             [*starter, *ENTRANCES[entrance], "describe", "missing.toml"],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": path, "IMPORTS_LOG": str(log), "INTERRUPT_AT": interrupt_at},
+            env={
+                **os.environ,
+                **{"PYTHONPATH": path, "IMPORTS_LOG": str(log), "INTERRUPT_AT": interrupt_at},
+                "INTERRUPT_BY": str(int(by)),
+            },
             capture_output=True,
             text=True,
         )
@@ -73,6 +80,12 @@ def moments(entrance: str) -> list[str]:
 def test_ctrl_c_at_any_import_ends_the_command_without_a_traceback(entrance: str, moment: int) -> None:
     result, _ = run(entrance, interrupt_at=moments(entrance)[moment])
     assert result == STOPPED
+
+
+@pytest.mark.parametrize("moment", [0, MOMENTS // 2])
+def test_sigterm_at_an_import_ends_the_command_with_its_word(moment: int) -> None:
+    result, _ = run("python -m", interrupt_at=moments("python -m")[moment], by=signal.SIGTERM)
+    assert result == (143, "Stopped. Nothing was charged.\n")
 
 
 @pytest.mark.parametrize("entrance", ENTRANCES)

@@ -29,7 +29,8 @@ from copublish.cli.failures import (
 )
 from copublish.cli.plug_ins import add_plug_ins
 from copublish.cli.terminal import note
-from copublish.errors import CopublishError
+from copublish.errors import TERMINATED, CopublishError
+from copublish.party.tidying import tidy_up
 
 DEBUG_VARIABLE = "COPUBLISH_DEBUG"
 
@@ -114,7 +115,13 @@ def main(*, when_loaded: Callable[[], None] | None = None) -> None:
         gc.enable()
         if when_loaded is not None:
             when_loaded()
+        if typed in COMMANDS:
+            tidy_up(note)
         sys.exit(_run(app, typed, as_json))
+    except SystemExit as exc:
+        if exc.code == TERMINATED:  # by SIGTERM, before anything was open that could be charged
+            tell_failure(words_when_stopped(typed, list(COMMANDS)), TERMINATED, as_json=as_json)
+        raise
     except KeyboardInterrupt:  # between two commands of ours
         tell_failure(NOTHING_CHARGED, INTERRUPTED, as_json=as_json)
         sys.exit(INTERRUPTED)

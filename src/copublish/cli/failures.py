@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 from copublish.cli.terminal import error, note, print_json
 from copublish.errors import (
     INTERRUPTED,
+    TERMINATED,
     WHAT_TO_DO,
     AgreementError,
     CopublishError,
@@ -105,7 +106,7 @@ def tell_failure(message: str, code: int, *, as_json: bool, problems: Sequence[s
         quiet: Whether stderr has the message already.
     """
     if not quiet:
-        (note if code == INTERRUPTED else error)(message)
+        (note if code in (INTERRUPTED, TERMINATED) else error)(message)
     if as_json:
         print_json({"error": failure_document(message, code, problems)})
 
@@ -113,7 +114,8 @@ def tell_failure(message: str, code: int, *, as_json: bool, problems: Sequence[s
 def tell_error(exc: CopublishError, *, as_json: bool) -> None:
     """Say why a command ends with one of our errors."""
     problems = exc.problems if isinstance(exc, AgreementError | FragmentError) else ()
-    tell_failure(str(exc), exc.exit_code, as_json=as_json, problems=problems)
+    message = " ".join([str(exc), *getattr(exc, "__notes__", [])])
+    tell_failure(message, exc.exit_code, as_json=as_json, problems=problems)
 
 
 def failure_document(message: str, code: int, problems: Sequence[str] = ()) -> dict[str, Any]:
@@ -121,7 +123,7 @@ def failure_document(message: str, code: int, problems: Sequence[str] = ()) -> d
     found: dict[str, Any] = {"code": code, "message": visible(message)}
     if problems:
         found["problems"] = [visible(problem) for problem in problems]
-    return {**found, "what_to_do": WHAT_TO_DO.get(code, WHAT_TO_DO[1])}
+    return {**found, "what_to_do": WHAT_TO_DO.get(INTERRUPTED if code == TERMINATED else code, WHAT_TO_DO[1])}
 
 
 NOTHING_CHARGED = "Stopped. Nothing was charged."
@@ -148,13 +150,14 @@ def words_when_stopped(command: str | None, own_commands: Sequence[str]) -> str:
 
 @contextmanager
 def telling_what_ledgers_have(entries: Callable[[], dict[str, list[Entry]]]) -> Iterator[None]:
-    """End a command that is stopped with what its ledgers have of it. Nothing is charged before this is entered.
+    """End a command that is stopped or fails with what its ledgers have of it. Nothing is charged before that begins.
 
     Args:
         entries: Reads the charges of every ledger, under a name to call it by.
 
     Raises:
-        StoppedError: If Ctrl-C comes.
+        StoppedError: If Ctrl-C or SIGTERM comes.
+        CopublishError: Whatever else ended it, with a note.
     """
     global _ledgers_are_open
     _ledgers_are_open = True
@@ -163,8 +166,10 @@ def telling_what_ledgers_have(entries: Callable[[], dict[str, list[Entry]]]) -> 
         yield
     except KeyboardInterrupt:
         raise StoppedError(f"Stopped. {_what_ledgers_have(before, entries)}") from None
-    except SystemExit:  # SIGTERM
-        note(f"Stopped. {_what_ledgers_have(before, entries)}")
+    except SystemExit:
+        raise StoppedError(f"Stopped. {_what_ledgers_have(before, entries)}", TERMINATED) from None
+    except CopublishError as exc:
+        exc.add_note(_what_ledgers_have(before, entries))
         raise
 
 
@@ -173,6 +178,8 @@ def _what_ledgers_have(before: dict[str, list[Entry]], entries: Callable[[], dic
         now = entries()
     except LedgerError:
         return "The ledger cannot be read now. What it was charged stays charged: 'copublish ledger' shows it."
+    if not now:
+        return "No ledger of yours was charged."
     new = {name: found[len(before[name]) :] for name, found in now.items()}
     said = [f"{name} has {_charge(entry)}." for name, found in new.items() for entry in found]
     return " ".join([*said, "It stays charged."]) if said else "Nothing was charged."

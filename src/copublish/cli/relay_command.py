@@ -7,13 +7,13 @@ import resource
 import signal
 import ssl
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from copublish.cli.terminal import note
+from copublish.files.scratch import Scratch
 from copublish.party.keys.identity import CERTIFICATE_FILE, KEY_FILE, load_identity, new_identity
 from copublish.party.log import EventLog, log_to, log_to_stream
 from copublish.party.network.dialing import listen_at
@@ -88,8 +88,8 @@ def _context(folder: Path | None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.num_tickets = 0
-    with tempfile.TemporaryDirectory(prefix="copublish-relay-") as temporary:
-        identity = load_identity(folder) if folder else new_identity("relay", Path(temporary, "relay"), days=DAYS)
+    with Scratch("copublish-relay-") as temporary:
+        identity = load_identity(folder) if folder else new_identity("relay", temporary / "relay", days=DAYS)
         where = identity.key_file.parent
         context.load_cert_chain(where / CERTIFICATE_FILE, where / KEY_FILE)
     return context

@@ -34,7 +34,7 @@ from copublish.cli.terminal import (
     results_console,
     warn_first,
 )
-from copublish.errors import CopublishError, LedgerError
+from copublish.errors import TERMINATED, CopublishError, LedgerError
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.formatting import show_exact
 from copublish.kernel.certificate.build import warning_of
@@ -97,6 +97,8 @@ def run(
     Example: copublish run agreement.toml --party loans --data postgresql://reader@db.example/lending --table loans
     --out release/
     """
+    # From the first moment on by an exception, so that it is said what was charged, others are told and folders go.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     asked = resolved(agreement, given, data=_source(data, table))
     _refuse_unfit_data(asked, data, table)
     passphrase = passphrase_from(passphrase_file, passphrase_command)
@@ -119,7 +121,6 @@ def _run_here(asked: ResolvedRun, ready: ReadyParty, output: Format, *, verbose:
     """Run in this process, with bars and Ctrl-C."""
     place = log_place(asked)
     handlers = [log_to(place), *([TellingHandler(note)] if verbose else [])]
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
     began = time.monotonic()
 
     def charges() -> dict[str, list[Entry]]:

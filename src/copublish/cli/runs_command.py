@@ -32,8 +32,8 @@ def runs_(
 
     The id may also be the one that all parties drew when they met, which logs and signatures name.
 
-    A run that was killed left no word: the ledger says what it was charged, and 'reserved' counts as spent. Of one
-    that has ended, the exit code is its own.
+    A run that was killed left no word: the ledger says what it was charged, and 'reserved' counts as spent. The exit
+    code then is 1. Of one that has ended, the exit code is its own.
 
     Example: copublish runs 3f2a --follow
     """
@@ -51,9 +51,10 @@ def runs_(
         for seen in follow(found):
             note(in_words(seen))
         found = run_of(found.id)
+    code = 0 if stop_it else found.exit_code
     if output is Format.JSON:
         print_json(facts_of(found))
-        return
+        raise typer.Exit(code)
     results_console().print(visible(in_words(found)), soft_wrap=True)
     charge = found.charge()
     said = (
@@ -65,7 +66,7 @@ def runs_(
         )
     )
     results_console().print(said, soft_wrap=True)
-    raise typer.Exit(0 if found.ended is None or stop_it else found.ended.exit_code)
+    raise typer.Exit(code)
 
 
 def in_words(run: Run) -> str:

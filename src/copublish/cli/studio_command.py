@@ -12,6 +12,7 @@ import typer
 from copublish.cli.terminal import note, parse_pairs
 from copublish.errors import CopublishError
 from copublish.files.home import HOME_VARIABLE, default_ledger, home_folder, make_private_folder
+from copublish.files.scratch import Scratch
 from copublish.rows.database import DatabaseTable
 
 NEEDS = ("starlette", "uvicorn", "python_multipart")
@@ -77,7 +78,8 @@ def studio(
         typer.echo(address)
 
     try:
-        serve(desk, tell=tell, open_browser=not no_open, port=port)
+        with Scratch() as private:  # which goes with this process, also if that is killed
+            serve(desk, tell=tell, private=private, open_browser=not no_open, port=port)
     except KeyboardInterrupt:
         note("The page has ended. Runs that were started on it go on: copublish runs")
 

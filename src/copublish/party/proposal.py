@@ -7,12 +7,12 @@ import json
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from copublish.agreement.loading import LARGEST_FILE, load_agreement, taxonomy_files
 from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError, ReleaseError
 from copublish.files.regular import read_inside, read_regular
+from copublish.files.scratch import Scratch
 from copublish.kernel.certificate.certificate import AuditStatement
 from copublish.party.audit_file import LARGEST_AUDIT, default_audit_file, read_audit
 from copublish.release.describe import Description, describe
@@ -71,8 +71,8 @@ def bundle_of_proposal(agreement_file: str | Path, to: Sequence[str] | None = No
         agreement_file: The agreement; its taxonomies lie beside it.
         to: The parties that are asked; all unless given.
     """
-    with TemporaryDirectory(prefix="copublish-") as private:
-        folder = Path(private) / "proposal"
+    with Scratch() as private:
+        folder = private / "proposal"
         asked = list(load_agreement(agreement_file).parties) if to is None else to
         write_proposal(Path(agreement_file), asked, folder)
         out = io.BytesIO()

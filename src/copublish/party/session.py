@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -51,6 +52,7 @@ from copublish.party.network.rendezvous import Waiting
 from copublish.party.own_ledger import refuse_wrong_receipts
 from copublish.party.publishing import kept_beside, publish_release
 from copublish.party.request import RunSettings
+from copublish.party.tidying import noted
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.evidence.approvals import own_approvals, refuse_too_few
 from copublish.release.evidence.signing import Signer
@@ -317,7 +319,7 @@ def _compute(
             ) as engine,
         ):
             meeting.on_loss(engine.abort)
-            staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
+            staged = partial(_staged, settings=settings, ledger=ready.ledger)
             return publish_release(
                 ready.plan,
                 ready.fragment,
@@ -331,6 +333,14 @@ def _compute(
                 audit=ready.audit,
                 keep=kept_beside(settings.ledger),
             )
+
+
+@contextmanager
+def _staged(release: Release, settings: RunSettings, ledger: Ledger) -> Iterator[Callable[[], None]]:
+    """A release under a temporary name, with a note for the next command if this one cannot tell its ledger the end."""
+    noting = noted(release, settings.out, ledger) if ledger.lasts else nullcontext()
+    with noting, release.staged(settings.out, overwrite=settings.overwrite) as publish:
+        yield publish
 
 
 def _told_loss(error: BaseException, port: Port, meeting: Meeting, timeout_seconds: int) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from copublish.errors import ReleaseError
 from copublish.files.regular import exchange
-from copublish.files.scratch import Scratch
+from copublish.files.scratch import Scratch, remove_abandoned
 
 
 @contextmanager
@@ -117,6 +117,7 @@ def refuse_unwritable(folder: Path, *, overwrite: bool) -> None:
         raise ReleaseError(f"'{folder}' is a link or a mount point and cannot be replaced. Name a new folder below it.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(target.parent, f".{target.name}-")
         with Scratch(f".{target.name}-", target.parent) as scratch:
             (scratch / "release").mkdir()
             _write_durably(scratch / "release" / "try", b"try")

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from html import escape
 from importlib import resources
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import uvicorn
 from starlette.applications import Starlette
@@ -119,16 +118,17 @@ LOOPBACK = "127.0.0.1"
 DOOR = "open.html"
 
 
-def serve(desk: Desk, *, tell: Callable[[str], None], open_browser: bool, port: int = 0) -> None:
+def serve(desk: Desk, *, tell: Callable[[str], None], private: Path, open_browser: bool, port: int = 0) -> None:
     """Serve the page until it is stopped.
 
     Args:
         desk: What it works on.
         tell: Told the address, which holds the token and the secret first part of every path.
+        private: A folder of this user alone, for a file with the address.
         open_browser: Whether to open it.
         port: The port; a free one unless given.
     """
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as bound, TemporaryDirectory(prefix="copublish-") as private:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((LOOPBACK, port))
         bound.listen()  # before anybody is told: a browser that is faster than the server waits instead of failing
@@ -138,7 +138,7 @@ def serve(desk: Desk, *, tell: Callable[[str], None], open_browser: bool, port: 
         address = entrance.new_address(f"{LOOPBACK}:{port}")
         tell(address)
         if open_browser:
-            webbrowser.open(door_to(address, Path(private)).as_uri())
+            webbrowser.open(door_to(address, private).as_uri())
         # Nothing is logged: addresses and errors could hold what is private.
         config = uvicorn.Config(
             app,

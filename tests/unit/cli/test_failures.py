@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sys
+from contextlib import nullcontext
+from copy import copy
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,10 +21,11 @@ from copublish.cli.failures import (
     WHAT_TO_DO,
     asks_for_json,
     suggested_commands,
+    tell_error,
     telling_what_ledgers_have,
     words_when_stopped,
 )
-from copublish.errors import StoppedError
+from copublish.errors import CopublishError, PartyLostError, ReleaseError, StoppedError
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.ledger.ledger import Ledger, Limit
 
@@ -128,6 +132,23 @@ def test_ctrl_c_says_that_nothing_was_charged(typed, monkeypatch):
     assert "copublish ledger" in words_when_stopped("a-plug-in", ["check"])
 
 
+def test_sigterm_to_a_run_says_from_its_first_moment_that_nothing_was_charged(typed, monkeypatch):
+    def stop(*_: object, **__: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    def died(*_: object) -> None:
+        raise AssertionError("it ended without a word")
+
+    before = signal.signal(signal.SIGTERM, died)
+    monkeypatch.setattr("copublish.cli.run_command.resolved", stop)
+    try:
+        code, out, err = typed("run", "a.toml", "--format", "json")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (code, json.loads(out)["error"]["code"]) == (143, 143)
+    assert err == "Stopped. Nothing was charged.\n"
+
+
 def test_ctrl_c_at_a_question_is_no_other_than_elsewhere(typed, monkeypatch):
     def stop(prompt=""):
         raise KeyboardInterrupt
@@ -162,6 +183,50 @@ def test_a_command_that_charges_says_what_the_ledger_has(tmp_path, monkeypatch):
         "1 disclosure written). It stays charged."
     )
     assert "stays charged" in words_when_stopped("run", ["run"])  # between the charge and the end of the command
+
+
+ENDS = {
+    "another party stops": (PartyLostError("Party 'loans' stopped."), 6),
+    "its folder cannot be written": (ReleaseError("The release cannot be written."), 7),
+    "SIGTERM": (SystemExit(143), 143),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_however_a_run_ends_it_says_what_the_ledger_has(tmp_path, monkeypatch, capsys, end):
+    monkeypatch.setattr("copublish.cli.failures._ledgers_are_open", False)
+    error, code = ENDS[end]
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.set_limit("people", Limit(Fraction(3), "add-remove"))
+    cost = Cost(add_remove=Fraction(1, 2), replace=Fraction(1))
+
+    def told(*, as_charged: bool) -> str:
+        charge = ledger.reserve("people", "flu", "hash", cost) if as_charged else nullcontext()
+        entries = ledger.entries
+        with (
+            pytest.raises(CopublishError) as caught,
+            telling_what_ledgers_have(lambda: {"Your ledger": entries()}),
+            charge,
+        ):
+            raise copy(error)
+        assert caught.value.exit_code == code
+        tell_error(caught.value, as_json=True)
+        said = capsys.readouterr()
+        assert json.loads(said.out)["error"]["message"] in said.err.replace("Error: ", "")
+        return said.err
+
+    assert told(as_charged=False).endswith("Nothing was charged.\n")
+    assert told(as_charged=True).endswith(
+        "Your ledger has a charge of epsilon 0.5 for 'flu' on the data set 'people' (ended early, spent, 0 disclosures "
+        "written). It stays charged.\n"
+    )
+
+
+def test_a_party_that_pays_from_no_ledger_is_told_so(monkeypatch):
+    monkeypatch.setattr("copublish.cli.failures._ledgers_are_open", False)
+    with pytest.raises(PartyLostError) as caught, telling_what_ledgers_have(dict):
+        raise PartyLostError("Party 'loans' stopped.")
+    assert caught.value.__notes__ == ["No ledger of yours was charged."]
 
 
 def test_other_words_are_suggested_by_their_meaning_and_nothing_is_run(typed):

@@ -148,7 +148,7 @@ def test_a_process_that_is_spawned_does_not_inherit_the_pipe():
     child = context.Process(target=time.sleep, args=(300,))
     child.start()
     try:
-        _, _, (_, janitor), _ = scratch._finalizer.peek()
+        _, _, (_, janitor, _), _ = scratch._finalizer.peek()
         janitor.stdin.close()
         assert gone(scratch.path)
     finally:

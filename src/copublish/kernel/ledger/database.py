@@ -74,7 +74,12 @@ stays with the file, for them."""
 SchemaEntry = tuple[str, str, str]
 """Type, name and SQL of a table, an index, a view or a trigger."""
 
-WHAT_TO_DO = "Nothing is opened. Restore it from a backup; a ledger that cannot be read stops every release."
+WHAT_TO_DO = "Restore it from a backup; a ledger that cannot be read stops every release."
+
+NOTHING_OPENED = "Nothing is opened."
+
+NOTHING_MORE_OPENED = "Nothing more is opened; what was charged before stays charged."
+"""Once a disclosure was written: its value may have been opened since."""
 
 MOST_NAMED = 5
 """Tables that a message names of a file that is no ledger."""
@@ -89,12 +94,13 @@ class LedgerFile:
     Safe under several processes at once: every change is one immediate, fully synchronized transaction.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, patience_seconds: float = LOCK_TIMEOUT_SECONDS) -> None:
         self.path = str(path)
+        self._standing = NOTHING_OPENED
         try:
             _make_private_file(path)
             self._database = sqlite3.connect(
-                self.path, timeout=LOCK_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+                self.path, timeout=patience_seconds, isolation_level=None, check_same_thread=False
             )
             self._database.execute("PRAGMA synchronous = EXTRA")
             self._database.execute("PRAGMA foreign_keys = ON")
@@ -180,22 +186,26 @@ class LedgerFile:
             raise LedgerError(self._garbled(exc)) from exc
         except sqlite3.OperationalError as exc:
             if NO_TEXT in str(exc):  # SQLite's message quotes the cell
-                raise LedgerError(f"The ledger '{self.path}' cannot be read: a cell is no text. {WHAT_TO_DO}") from None
+                raise LedgerError(
+                    f"The ledger '{self.path}' cannot be read: a cell is no text. {self._standing} {WHAT_TO_DO}"
+                ) from None
             raise LedgerError(
-                f"The ledger '{self.path}' cannot be read now ({exc}). Nothing is opened. Does another program hold it?"
+                f"The ledger '{self.path}' cannot be read now ({exc}). {self._standing} Does another program hold it?"
             ) from exc
         except sqlite3.Error as exc:
-            raise LedgerError(f"The ledger '{self.path}' cannot be read ({type(exc).__name__}). {WHAT_TO_DO}") from exc
+            raise LedgerError(
+                f"The ledger '{self.path}' cannot be read ({type(exc).__name__}). {self._standing} {WHAT_TO_DO}"
+            ) from exc
 
     def _garbled(self, cell: GarbledCellError) -> str:
         about = "a data set whose name cannot be read" if cell.dataset is None else f"data set '{cell.dataset}'"
         said = f"The ledger '{self.path}' cannot be read: what {cell.column} says of {about} is not from copublish."
         if cell.column.startswith("limits.") and cell.dataset is not None:
             return (
-                f"{said} {WHAT_TO_DO} Or state the whole limit again: copublish ledger limit "
+                f"{said} {self._standing} {WHAT_TO_DO} Or state the whole limit again: copublish ledger limit "
                 f"{cell.dataset}=EPSILON,DELTA --neighbors RELATION --ledger {self.path}"
             )
-        return f"{said} {WHAT_TO_DO}"
+        return f"{said} {self._standing} {WHAT_TO_DO}"
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -210,7 +220,7 @@ class LedgerFile:
                     self._database.execute("ROLLBACK")
                 raise
         except sqlite3.Error as exc:
-            raise LedgerError(f"The ledger '{self.path}' cannot be written: {_cause(exc)}. Nothing is opened.") from exc
+            raise LedgerError(f"The ledger '{self.path}' cannot be written: {_cause(exc)}. {self._standing}") from exc
 
 
 _CAUSES = {

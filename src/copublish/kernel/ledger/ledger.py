@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import cast
 
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.kernel.accounting.accounts import Account, Spent
@@ -30,7 +31,7 @@ from copublish.kernel.ledger.cells import (
 )
 from copublish.kernel.ledger.chain import head_of
 from copublish.kernel.ledger.comparisons import Alignments
-from copublish.kernel.ledger.database import ROOM_BYTES, now
+from copublish.kernel.ledger.database import NOTHING_MORE_OPENED, NOTHING_OPENED, ROOM_BYTES, now
 from copublish.kernel.ledger.history import History
 from copublish.kernel.ledger.limits import UNBOUNDED, Limit
 from copublish.kernel.ledger.locks import Locks
@@ -207,6 +208,7 @@ class Ledger(Alignments, Locks, Receipts, History):
                 **_write_cost(cost),
                 **_write_rho(cost),
             )
+        self._standing = NOTHING_OPENED
         charge = Reservation(self, number, cost)
         try:
             yield charge
@@ -215,6 +217,28 @@ class Ledger(Alignments, Locks, Receipts, History):
                 self._end(charge, ENDED_EARLY)
             raise
         charge.complete()
+
+    def newest_charge(self, agreement_hash: str) -> int | None:
+        """Number of the newest charge of an agreement; none if it was never charged."""
+        with self._reading():
+            query = "SELECT max(id) FROM charges WHERE agreement_hash = ?"
+            (number,) = self._database.execute(query, (agreement_hash,)).fetchone()
+            return cast(int | None, number)
+
+    def is_complete(self, charge: int) -> bool:
+        """Whether a charge is that of a release which is known to be published, or there is no such charge."""
+        with self._reading():
+            row = self._database.execute("SELECT state FROM charges WHERE id = ?", (charge,)).fetchone()
+            return row is None or row[0] == COMPLETE
+
+    def complete_published(self, charge: int) -> None:
+        """Record what the run of a charge could not: that its release is published.
+
+        Privacy:
+            Changes the state of the entry only. The price is the same in every state.
+        """
+        with self._transaction():
+            self._change("charges", charge, state=COMPLETE, ended_at=now())
 
     def _end(self, charge: Reservation, state: str) -> None:
         # A ledger that cannot be written now keeps the state 'reserved', which counts as spent: nothing is lost.
@@ -298,6 +322,7 @@ class Reservation:
                 charged_at=now(),
                 **_write_cost(cost),
             )
+        self._ledger._standing = NOTHING_MORE_OPENED
         self._disclosed, self._position = total, self._position + 1
 
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from copublish.errors import INTERRUPTED, WHAT_TO_DO, CopublishError
+from copublish.errors import INTERRUPTED, TERMINATED, WHAT_TO_DO, CopublishError
 from copublish.files.home import make_private_folder
 from copublish.files.regular import MIB, read_regular
 
@@ -29,9 +29,6 @@ LARGEST_FILE = 64 * MIB
 LARGEST_NUMBER = 64
 STOP_SECONDS = 10.0
 """How long a process may take to say that it was stopped; it may be telling the other parties."""
-
-TERMINATED = 143
-"""The exit code of a process that SIGTERM ended, as shells have it."""
 
 STOPPED = "It was stopped."
 

@@ -69,6 +69,11 @@ class Seen:
         return self.state in ("starting", "waiting", "computing")
 
     @property
+    def exit_code(self) -> int:
+        """The exit code of who asks for it: 0 while it lives, its own once it has ended, 1 if it left no word."""
+        return int(self.state == "lost") if self.ended is None else self.ended.exit_code
+
+    @property
     def phase(self) -> Phase | None:
         """What it does now."""
         return self.phases[-1] if self.phases else None

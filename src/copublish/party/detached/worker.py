@@ -13,14 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from copublish.errors import CopublishError, LedgerError, PassphraseError, StoppedError
+from copublish.errors import TERMINATED, CopublishError, LedgerError, PassphraseError, StoppedError
 from copublish.party.detached.process import (
     EVENTS,
     REQUEST,
     RESULT,
     STATUS,
     STOPPED,
-    TERMINATED,
     Ended,
     EndState,
     now,

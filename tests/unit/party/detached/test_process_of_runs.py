@@ -393,6 +393,21 @@ def test_a_run_is_found_by_the_id_that_all_parties_drew_too(tmp_path, monkeypatc
         running.run_of("None")
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(("ended", "code"), [(None, 1), (6, 6)])
+def test_who_asks_for_a_run_learns_by_the_exit_code_how_it_ended(tmp_path, monkeypatch, form, ended, code):
+    """One that was killed left no end, and that is no success."""
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    folder = tmp_path / "runs" / ("0" * 32)
+    folder.mkdir(parents=True)
+    options = {name: value for name, value in OPTIONS.items() if name != "ledger"}
+    request = {"kind": "run", "request": {"agreement": "a.toml", "options": options}, "others": ["loans"]}
+    process.write_json(folder / process.REQUEST, {**request, **dict.fromkeys(REQUESTED, "")})
+    if ended is not None:
+        process.write_end(folder, process.Ended(state="failed", at=process.now(), exit_code=ended))
+    assert CliRunner().invoke(app, ["runs", "0" * 32, "--format", form]).exit_code == code
+
+
 def test_a_run_that_takes_longer_than_predicted_is_late():
     """Told 20,000 s, met 5,000 and 30,000 s ago."""
     for ago, left in ((5_000, 15_000), (30_000, -10_000)):
