@@ -20,6 +20,7 @@ import pytest
 
 from copublish.errors import LedgerError, PartyLostError
 from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.ledger.database import HURRY_MILLISECONDS, LOCK_TIMEOUT_SECONDS
 from copublish.kernel.ledger.ledger import ROOM_BYTES, Ledger, Limit
 from copublish.mechanisms.registry import plan_of
 from copublish.party.session import preflight
@@ -181,6 +182,19 @@ def test_words_about_a_ledger_follow_what_was_opened(tmp_path):
                 said = refusal(work)
                 assert "Nothing is opened" not in said
                 assert "Nothing more is opened; what was charged before stays charged." in said
+
+
+def test_who_has_waited_for_a_ledger_in_vain_does_not_wait_as_long_again(tmp_path):
+    book = Ledger(tmp_path / "party.db", patience_seconds=0.01)
+    other = sqlite3.connect(tmp_path / "party.db", isolation_level=None)
+    for work in (book.entries, book.refuse_if_unwritable):
+        book._database.execute("PRAGMA busy_timeout = 10")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(LedgerError):
+            work()
+        other.execute("ROLLBACK")
+        assert book._database.execute("PRAGMA busy_timeout").fetchone() == (HURRY_MILLISECONDS,)
+    assert HURRY_MILLISECONDS < 1000 * LOCK_TIMEOUT_SECONDS / 10
 
 
 def test_the_room_of_a_heartbeat_stays_with_the_file_and_takes_a_charge_on_a_disk_that_is_nearly_full(tmp_path):

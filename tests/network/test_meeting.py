@@ -12,11 +12,13 @@ import pytest
 
 import copublish as cp
 from copublish.agreement.protocol.table import STOP
-from copublish.errors import MeetingError
+from copublish.errors import MeetingError, PartyLostError
 from copublish.party.keys.identity import new_identity
 from copublish.party.network.meeting import Meeting
 from copublish.party.network.port import Port
 from copublish.party.network.rendezvous import Rendezvous, refuse_differences
+from copublish.party.request import RunSettings
+from copublish.party.session import _told_loss
 from support import small_mapping
 from support.node import free_port
 from support.waiting import SECONDS, wait_until
@@ -36,8 +38,11 @@ class Pair:
     def port(self, name: str) -> Port:
         return Port(self.agreement, name, self.identities[name])
 
-    def meet(self, port: Port, facts: dict[str, str] = FACTS, seconds: float = SECONDS) -> Meeting:
-        return Meeting(port, facts, wait_seconds=seconds, waiting=lambda what: None, log=lambda event, **facts: None)
+    def meet(
+        self, port: Port, facts: dict[str, str] = FACTS, seconds: float = SECONDS, ends: float | None = None
+    ) -> Meeting:
+        quiet = {"waiting": lambda what: None, "log": lambda event, **facts: None}
+        return Meeting(port, facts, wait_seconds=seconds, end_after_seconds=ends, **quiet)
 
 
 @pytest.fixture
@@ -111,6 +116,29 @@ def test_both_are_told_what_differs(pair):
 def test_who_does_not_come_is_given_up(pair):
     with pair.port("bank") as bank, pytest.raises(MeetingError, match="nobody listens"):
         pair.meet(bank, seconds=0.5)
+
+
+def test_a_run_ends_when_its_time_is_over_however_often_another_party_answers(pair):
+    """Nothing else ends this meeting: both parties are there and well."""
+    with pair.port("bank") as bank, pair.port("loans") as loans, ThreadPoolExecutor() as pool:
+        one, two = pool.submit(pair.meet, bank, ends=0.2), pool.submit(pair.meet, loans)
+        slow = two.result(SECONDS)
+        bounded, acted = one.result(SECONDS), threading.Event()
+        bounded.on_loss(acted.set)  # ends every wait for the slow party
+        assert acted.wait(SECONDS)
+        settings = RunSettings(Path("release"), end_after_seconds=90)
+        said = _told_loss(PartyLostError("Another party has stopped."), bank, bounded, settings)
+        assert said == "The run took longer than 90 s (--end-after), whoever was slow."
+        assert slow.loss() == "Party 'bank' stopped: the run took longer than it may there."
+
+
+def test_a_run_that_is_over_in_time_ends_nothing_later(pair):
+    with pair.port("bank") as bank, pair.port("loans") as loans:
+        one, _ = meet_both(pair, bank, loans)
+        one.on_loss(lambda: pytest.fail("it was ended"))
+        one.say_done()
+        one._watch_clock(0)
+        assert not one.ran_out
 
 
 def test_the_reason_of_a_party_that_stops_is_heard_and_acted_on(pair):

@@ -31,6 +31,7 @@ from copublish.party.network.channel import RefusedError, SilentError
 from copublish.party.network.meeting import who_is_silent
 from copublish.party.network.messenger import PortMessenger
 from copublish.party.network.port import Port
+from copublish.party.request import RunSettings
 from copublish.party.session import _told_loss
 from support import random_table
 from support.circle import SECONDS, Circle, identities_in
@@ -185,8 +186,13 @@ def test_who_answers_at_its_port_or_has_ended_is_not_silent_and_who_does_not_is(
         may_answer.set()
 
 
+SETTINGS = RunSettings(Path("release"), timeout_seconds=5)
+
+
 class Alone:
     """A meeting in which nobody has said a last word."""
+
+    ran_out = False
 
     def __init__(self) -> None:
         self.told: list[str | None] = []
@@ -211,11 +217,11 @@ def test_whatever_a_frozen_node_does_to_an_engine_the_frozen_one_is_named(home, 
     with Circle(home[1], 2) as circle:
         port = circle.ports()["p0"]
         monkeypatch.setattr(Port, "dial", raises(SilentError("p1")))
-        assert _told_loss(FAILURES[failure], port, meeting, 5) == "Party 'p1' did not answer in 5 s."
+        assert _told_loss(FAILURES[failure], port, meeting, SETTINGS) == "Party 'p1' did not answer in 5 s."
         assert meeting.told == ["p1"]
         monkeypatch.setattr(Port, "dial", raises(RefusedError("busy")))
-        answers = _told_loss(FAILURES["its link broke"], port, meeting, 5)
-        own = _told_loss(OwnEngineError("killed"), port, meeting, 5)
+        answers = _told_loss(FAILURES["its link broke"], port, meeting, SETTINGS)
+        own = _told_loss(OwnEngineError("killed"), port, meeting, SETTINGS)
         assert (answers, own, meeting.told) == (None, None, ["p1"])
 
 

@@ -78,6 +78,7 @@ class Stage:
         self.settling_seconds = 20.0
         self.family: set[psutil.Process] = set()
         self.frozen: str | None = None
+        self.paused: list[psutil.Process] = []
 
     def start(self) -> None:
         for name in self.names:
@@ -136,6 +137,19 @@ class Stage:
         found = [c for c in self.party(name).children() if "spu.worker" in " ".join(c.cmdline())]
         return sorted(found, key=lambda process: process.create_time())[session]
 
+    def pause(self, name: str) -> None:
+        """Stop a party and its engine, like a machine that is paused."""
+        self.paused = _family(self.processes[name].pid)
+        for process in self.paused:
+            with suppress(psutil.NoSuchProcess):
+                process.suspend()
+
+    def go_on(self) -> None:
+        """Let what was paused go on."""
+        for process in self.paused:
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+
     def look(self, outcome: Outcome) -> Outcome:
         """Wait for all to end and check every promise."""
         start = time.monotonic()
@@ -148,6 +162,7 @@ class Stage:
             process = self.processes[self.frozen]
             is_frozen = process.poll() is None
             process.kill()
+            self.go_on()  # what is stopped does not notice that its party is gone
             self._wait_for_end(self.frozen, process, PATIENCE_SECONDS, outcome)
             outcome.ends[self.frozen] = "frozen" if is_frozen else outcome.ends[self.frozen]
         with suppress(AssertionError):  # the janitors of killed processes take a second, on a busy machine more
@@ -386,18 +401,12 @@ def frozen(
     stage.remember_family()
     (other,) = (name for name in stage.names if name != who)
     outcome = Outcome(f"machine of {who} paused{'' if goes_on else ' for good'}", f"{phase}, {delay:.2f} s in")
-    machine: list[psutil.Process] = []
-    with suppress(psutil.NoSuchProcess):
-        machine = _family(stage.party(who).pid)
-        for process in machine:
-            process.suspend()
+    stage.pause(who)
     came_late = stage.is_in(who, "complete")
     if goes_on:
         with suppress(subprocess.TimeoutExpired):
             stage.processes[other].wait(timeout=PATIENCE_SECONDS)
-        for process in machine:
-            with suppress(psutil.NoSuchProcess):
-                process.resume()
+        stage.go_on()
     else:
         stage.frozen = who
     stage.check_that_all_name(who, stage.look(outcome))
@@ -414,9 +423,7 @@ def frozen_of_many(folder: Path, together: Together, who: str, phase: str, delay
     time.sleep(delay)
     stage.remember_family()
     stage.frozen = who
-    with suppress(psutil.NoSuchProcess):
-        for process in _family(stage.party(who).pid):
-            process.suspend()
+    stage.pause(who)
     return stage.check_that_all_name(who, stage.look(Outcome(f"{who} frozen", f"{phase}, {delay:.2f} s in")))
 
 

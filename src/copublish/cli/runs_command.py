@@ -77,7 +77,8 @@ def in_words(run: Run) -> str:
         return f"Waiting for {run.waiting_for}, until {run.waiting_until}."
     if run.state == "computing":
         phase = run.phase
-        return "All parties are here." if phase is None else f"{phase.name}: {phase.done} of {phase.of}."
+        now = "All parties are here." if phase is None else f"{phase.name}: {phase.done} of {phase.of}."
+        return f"{now} It ends at {run.ends_by} at the latest."
     if run.state == "complete":
         return f"Complete. The release is in {run.out}."
     if run.state == "lost":
@@ -97,6 +98,7 @@ def facts_of(run: Run) -> dict[str, Any]:
         "state": run.state,
         "started_at": run.started_at,
         "waiting_for": run.waiting_for,
+        "ends_by": run.ends_by,
         "phase": None if run.phase is None else {"name": run.phase.name, "done": run.phase.done, "of": run.phase.of},
         "out": str(run.out),
         "exit_code": None if run.ended is None else run.ended.exit_code,

@@ -27,6 +27,9 @@ from copublish.rows.sources import Source, source_from
 
 DEFAULT_OUT = "release"
 
+DEFAULT_END_AFTER_SECONDS = 7 * 24 * 3600
+"""A week. The longest run that docs/scale.md predicts takes four days."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Keys:
@@ -97,6 +100,16 @@ class Network:
             example=600,
         ),
     ] = None
+    end_after_seconds: Annotated[
+        int | None,
+        Option(
+            help="Seconds that the run may take once they are there, however slow another party is.",
+            flag="--end-after",
+            default=DEFAULT_END_AFTER_SECONDS,
+            at_least=5,
+            example=DEFAULT_END_AFTER_SECONDS,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +153,7 @@ class RunOptions(TypedDict, total=False):
     proxy_credentials: str | Path | None
     wait_seconds: int | None
     timeout_seconds: int | None
+    end_after_seconds: int | None
     workers: int | None
     workers_on: str | None
 
@@ -266,6 +280,7 @@ class RunSettings:
         listen: Address and port to listen at, if not those of the agreement.
         wait_seconds: How long the other parties may take to come.
         timeout_seconds: How long they may take to answer, and a link may be dead.
+        end_after_seconds: How long the run may take once they are there.
         proxy: The way out of the organization, if there is one.
         approvals: Folder with the approvals of this party's people, where the agreement asks for some.
         audit: File with an audit for the certificate, if it is there.
@@ -280,6 +295,7 @@ class RunSettings:
     listen: Address | None = None
     wait_seconds: int = 3600
     timeout_seconds: int = 600
+    end_after_seconds: int = DEFAULT_END_AFTER_SECONDS
     proxy: Proxy | None = None
     approvals: Path | None = None
     audit: Path | None = None
@@ -371,6 +387,7 @@ class ResolvedRun:
             listen=self.request.network.listen,
             wait_seconds=self.wait_seconds,
             timeout_seconds=self._values["timeout_seconds"],
+            end_after_seconds=self._values["end_after_seconds"],
             proxy=self.proxy(),
             approvals=self.request.keys.approvals,
             audit=None if self.file is None else default_audit_file(self.file),

@@ -13,7 +13,7 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.engines.choice import engine_for, loading_seconds, loading_worker, refuse_missing_engine
-from copublish.engines.spu.parallel_sessions import refuse_unfit_workers, sessions_of
+from copublish.engines.spu.parallel_sessions import refuse_too_little_memory, refuse_unfit_workers, sessions_of
 from copublish.engines.spu.process import LoadingWorker
 from copublish.engines.spu.requests import EngineRecorder
 from copublish.errors import (
@@ -163,6 +163,7 @@ def ready_party(
     worker = loading_worker(agreement, party)
     try:
         fragment = read_rows_or_counts(agreement, party, source)
+        refuse_too_little_memory(agreement, party, settings.workers)  # with the rows in memory already
     except BaseException:
         if worker is not None:
             worker.end()
@@ -263,13 +264,14 @@ def _meet_and_compute(
             waiting=waiting,
             log=log,
             workers=settings.workers.number,
+            end_after_seconds=settings.end_after_seconds,
         )
         try:
             release = _compute(ready, port, meeting, progress, notice, coins, recorder, log)
         except BaseException as exc:
             if isinstance(exc, InvalidInputsError):
                 time.sleep(SEE_IT_TOO_SECONDS)
-            loss = _told_loss(exc, port, meeting, settings.timeout_seconds)
+            loss = _told_loss(exc, port, meeting, settings)
             if loss is None:
                 meeting.say_stop(_reason(exc))
             if loss and isinstance(exc, LostAtTheLastStepError):
@@ -343,13 +345,16 @@ def _staged(release: Release, settings: RunSettings, ledger: Ledger) -> Iterator
         yield publish
 
 
-def _told_loss(error: BaseException, port: Port, meeting: Meeting, timeout_seconds: int) -> str | None:
+def _told_loss(error: BaseException, port: Port, meeting: Meeting, settings: RunSettings) -> str | None:
     """A sentence on the party that was lost, after the others were told which; none if it is no such error.
 
     An engine fails in many ways if another node stands still, so whatever its failure was, all parties are asked.
     """
     if not isinstance(error, EngineError) or isinstance(error, InvalidInputsError | OwnEngineError):
         return None
+    if meeting.ran_out:
+        meeting.say_stop("the run took longer than it may there")
+        return f"The run took longer than {settings.end_after_seconds} s (--end-after), whoever was slow."
     silent = None
     if (loss := meeting.loss()) is None:
         # Asked before anything is said: who waits for a party that waits itself must not name it.
@@ -359,7 +364,7 @@ def _told_loss(error: BaseException, port: Port, meeting: Meeting, timeout_secon
         meeting.say_lost()
     elif silent is not None:
         meeting.say_lost(silent)
-        loss = f"Party '{silent}' did not answer{port.over(silent)} in {timeout_seconds} s."
+        loss = f"Party '{silent}' did not answer{port.over(silent)} in {settings.timeout_seconds} s."
     return loss
 
 

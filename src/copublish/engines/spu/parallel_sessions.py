@@ -19,9 +19,14 @@ from copublish.agreement.model import Agreement
 from copublish.engines.spu.process import StartWorker, WorkerProcess
 from copublish.engines.spu.ray_workers import AUTO, ray_workers, refuse_unreachable_cluster
 from copublish.errors import EngineError
+from copublish.files.memory import available_bytes
+from copublish.files.regular import MIB
 from copublish.kernel.secrets.shards import Done
 
 HERE, RAY = "here", "ray"
+
+WORKER_MIB = 1200
+"""The largest worker, whatever the number of records; docs/scale.md has the measured number."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,25 @@ def refuse_unfit_workers(agreement: Agreement, workers: Workers) -> None:
         )
     if workers.cluster is not None:
         refuse_unreachable_cluster(workers.cluster)
+
+
+def refuse_too_little_memory(agreement: Agreement, party: str, workers: Workers) -> None:
+    """Raise if the engine's processes here take more memory than is left, before anybody is called.
+
+    A process that the system kills for lack of memory ends the run of all, and what was reserved by then stays spent.
+
+    Raises:
+        EngineError: With both numbers.
+    """
+    if agreement.engine.name != "spu" or party not in agreement.compute_nodes:
+        return
+    here = sessions_of(agreement, workers.number) if workers.cluster is None else 1
+    needed, left = WORKER_MIB * here, available_bytes()
+    if left is not None and left < needed * MIB:
+        raise EngineError(
+            f"The secure engine takes up to {needed:,} MiB of memory at this party, and {left // MIB:,} MiB are left. "
+            "Nothing was spent and nobody was called. End other programs, or give this machine or container more."
+        )
 
 
 def sessions_of(agreement: Agreement, *numbers_of_workers: int) -> int:

@@ -17,6 +17,8 @@ from copublish.kernel.ledger.chain import BEGUN, CHAIN_SCHEMA, append_row, appen
 
 LOCK_TIMEOUT_SECONDS = 30.0
 
+HURRY_MILLISECONDS = 500
+
 _SCHEMA = (
     CHAIN_SCHEMA
     + """
@@ -185,6 +187,7 @@ class LedgerFile:
         except GarbledCellError as exc:
             raise LedgerError(self._garbled(exc)) from exc
         except sqlite3.OperationalError as exc:
+            self._hurry_after(exc)
             if NO_TEXT in str(exc):  # SQLite's message quotes the cell
                 raise LedgerError(
                     f"The ledger '{self.path}' cannot be read: a cell is no text. {self._standing} {WHAT_TO_DO}"
@@ -220,7 +223,14 @@ class LedgerFile:
                     self._database.execute("ROLLBACK")
                 raise
         except sqlite3.Error as exc:
+            self._hurry_after(exc)
             raise LedgerError(f"The ledger '{self.path}' cannot be written: {_cause(exc)}. {self._standing}") from exc
+
+    def _hurry_after(self, error: sqlite3.Error) -> None:
+        """Wait hardly at all from now on, if another program has held the file for so long that a run ends by it."""
+        if (getattr(error, "sqlite_errorname", None) or "").startswith("SQLITE_BUSY"):
+            with suppress(sqlite3.Error):
+                self._database.execute(f"PRAGMA busy_timeout = {HURRY_MILLISECONDS}")
 
 
 _CAUSES = {

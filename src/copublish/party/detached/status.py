@@ -171,6 +171,7 @@ class Run(Seen):
         waiting_since: Since when, in UTC.
         waiting_until: Until when it will wait, in UTC.
         met_at: When all parties had met, with the same agreement and versions; none before.
+        ends_by: When it ends at the latest, in UTC; none before all have met.
         met_as: The id of the run that all parties drew when they met, as signatures and receipts have it; none before.
         predicted_seconds: How long it was said to take from there on; none if nobody said it.
     """
@@ -189,6 +190,7 @@ class Run(Seen):
     waiting_since: str | None = None
     waiting_until: str | None = None
     met_at: str | None = None
+    ends_by: str | None = None
     met_as: str | None = None
     predicted_seconds: float | None = None
 
@@ -301,6 +303,7 @@ def seen_run(folder: Path) -> Run | None:
         waiting_since=None if waiting is None else _utc(waiting["since"]),
         waiting_until=limit,
         met_at=None if met is None else str(met.get("at")),
+        ends_by=None if met is None else _time(asked["end_after_seconds"], str(met.get("at"))),
         met_as=None if met is None else str(met.get("run")),
         predicted_seconds=request.get("predicted_seconds"),
     )

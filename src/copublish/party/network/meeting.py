@@ -30,10 +30,12 @@ class Meeting:
         waiting: Told what is being waited for.
         log: Told about events.
         workers: How many engine processes of this party count at the same time.
+        end_after_seconds: How long the run may take from here on; without a bound unless given.
 
     Attributes:
         peers: The other parties.
         run: The id of this run, drawn by all.
+        ran_out: Whether the run took longer than it may, and was ended here.
         workers: How many engine processes every party has at least.
     """
 
@@ -46,6 +48,7 @@ class Meeting:
         waiting: Waiting,
         log: Log,
         workers: int = 1,
+        end_after_seconds: float | None = None,
     ) -> None:
         self.peers = port.peers
         rendezvous = Rendezvous(port, facts, waiting, log, workers=workers)
@@ -60,19 +63,21 @@ class Meeting:
         self._accuser = ""
         self._is_there: set[str] = set()
         self._on_loss: list[Callable[[], None]] = []
-        self._over = False
+        self._over = self.ran_out = False
         log("met", peers=", ".join(self.peers), run=self.run)
         self._port = port
         self._ends = threading.Event()
         for peer in self.peers:
             threading.Thread(target=self._listen, args=(peer,), daemon=True).start()
         threading.Thread(target=self._keep_alive, daemon=True).start()
+        if end_after_seconds is not None:
+            threading.Thread(target=self._watch_clock, args=(end_after_seconds,), daemon=True).start()
 
     def on_loss(self, act: Callable[[], None]) -> None:
         """Have something done as soon as a peer is known to have stopped."""
         with self._lock:
             self._on_loss.append(act)
-            is_late = self._lost is not None
+            is_late = self._lost is not None or self.ran_out
         if is_late:
             act()
 
@@ -144,6 +149,15 @@ class Meeting:
                     if not self._over and to_peer.is_idle():
                         with contextlib.suppress(MeetingError):  # it has left: whoever listens notices
                             to_peer.send_word(ALIVE)
+
+    def _watch_clock(self, seconds: float) -> None:
+        """End the run if it is not over in time: a party that is slow with every answer keeps nobody for ever."""
+        if not self._ends.wait(seconds):
+            with self._lock:
+                self.ran_out = self._lost is None
+                acts = tuple(self._on_loss) if self.ran_out else ()
+            for act in acts:
+                act()
 
     def say_stop(self, reason: str) -> None:
         """Tell the peers that we stop, and the kind of reason: nothing about our data."""

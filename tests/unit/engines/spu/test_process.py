@@ -12,6 +12,8 @@ import numpy as np
 import psutil
 import pytest
 
+from copublish.engines.spu import parallel_sessions
+from copublish.engines.spu.parallel_sessions import WORKER_MIB, Workers, refuse_too_little_memory
 from copublish.engines.spu.process import LoadingWorker, WorkerProcess
 from copublish.engines.spu.requests import Call, ComputeSteps, LoadMain, Shared
 from copublish.errors import EngineError, OwnEngineError, SourceError
@@ -19,6 +21,7 @@ from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.programs.packing import add
 from copublish.party import session as run
 from copublish.party.session import RunSettings, ready_party
+from copublish.tools.planning.costs import measured_coefficients
 
 pytestmark = pytest.mark.slow  # engine processes
 
@@ -90,6 +93,26 @@ def test_a_killed_worker_is_this_partys_own_unless_the_party_ended_it(from_here)
     blames_other = "party 'loans' stopped" in str(caught.value)
     own = isinstance(caught.value, OwnEngineError) and "memory" in str(caught.value)
     assert (blames_other, own) == (from_here, not from_here)
+
+
+def test_too_little_memory_is_said_with_numbers_before_anybody_is_called(monkeypatch, tmp_path):
+    """The rows are in memory by then; a guest and masked sums have no engine."""
+    spu, sums = SimpleNamespace(name="spu", agreed_shards=4), SimpleNamespace(name="masked-sum", agreed_shards=1)
+    agreement = SimpleNamespace(engine=spu, compute_nodes=("a", "b"))
+    monkeypatch.setattr(parallel_sessions, "available_bytes", lambda: 1100 * 2**20)
+    for party, engine in (("guest", spu), ("a", sums)):
+        refuse_too_little_memory(SimpleNamespace(engine=engine, compute_nodes=("a", "b")), party, Workers())
+    for workers, needed in ((Workers(), "1,200"), (Workers(3), "3,600"), (Workers(3, "ray"), "1,200")):
+        with pytest.raises(EngineError, match=rf"takes up to {needed} MiB .* 1,100 MiB are left\. Nothing was spent"):
+            refuse_too_little_memory(agreement, "a", workers)
+    for name in ("preflight", "refuse_unfit_hosts", "_witness", "refuse_unfit_workers", "read_rows_or_counts"):
+        monkeypatch.setattr(run, name, lambda *_, **__: None)
+    monkeypatch.setattr(run, "loading_worker", lambda *_: None)
+    with pytest.raises(EngineError, match="1,100 MiB are left"):
+        ready_party(agreement, "a", None, None, Ledger(":memory:"), RunSettings(tmp_path))
+    monkeypatch.setattr(parallel_sessions, "available_bytes", lambda: 1200 * 2**20)
+    refuse_too_little_memory(agreement, "a", Workers())
+    assert 0.8 * WORKER_MIB < measured_coefficients().worker_mib <= WORKER_MIB
 
 
 def test_of_two_nodes_the_silent_one_is_known_and_of_three_it_is_not():

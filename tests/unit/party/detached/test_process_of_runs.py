@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
+from copublish.cli.runs_command import in_words
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.party.detached import process, worker
 from copublish.party.detached import runs as running
@@ -55,7 +56,7 @@ RUN = cp.runs.Run(
 
 
 REQUESTED = ("release", "dataset", "agreement_hash", "data_words", "started_at")
-OPTIONS = {"party": "", "out": "", "ledger": "", "wait_seconds": 1}
+OPTIONS = {"party": "", "out": "", "ledger": "", "wait_seconds": 1, "end_after_seconds": 7}
 
 
 def requested(agreement, **options):
@@ -387,6 +388,10 @@ def test_a_run_is_found_by_the_id_that_all_parties_drew_too(tmp_path, monkeypatc
     assert (found.id, found.met_as) == ("0" * 32, "ab" * 32)
     assert running.run_of("abab").id == running.run_of("00").id == found.id
     assert running.run_of("1" * 32).met_as is None
+    assert (found.ends_by, running.run_of("1" * 32).ends_by) == ("2026-01-01T00:00:07+00:00", None)
+    assert in_words(replace(found, state="computing")) == (
+        "All parties are here. It ends at 2026-01-01T00:00:07+00:00 at the latest."
+    )
     told = CliRunner().invoke(app, ["runs", "abab", "--format", "json"])
     assert json.loads(told.stdout)["met_as"] == "ab" * 32
     with pytest.raises(cp.CopublishError, match="no run 'None'"):
