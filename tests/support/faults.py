@@ -21,7 +21,7 @@ import psutil
 from copublish.errors import CopublishError
 from copublish.files.home import HOME_VARIABLE
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.party.tidying import tidy_up
+from copublish.party.publishing_notes import settle_notes
 from copublish.release.folder import load_release
 from support.hosts import TwoHosts
 from support.many_parties import ManyParties, Together, many_on_loopback
@@ -217,7 +217,7 @@ class Stage:
         if code not in (0, -signal.SIGKILL) and "Error" not in self.errors[name]:
             outcome.broken.append(f"{name} ended without a message: {self.errors[name][-300:]}")
         with mock.patch.dict(os.environ, {HOME_VARIABLE: str(home)}):
-            tidy_up(lambda said: None)  # as the next command does
+            settle_notes(lambda said: None)  # as the next command does
         ledger = Ledger(home / "ledger.db")
         entries, spent = ledger.entries(), ledger.spent(DATASET).add_remove
         ledger.close()

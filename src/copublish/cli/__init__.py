@@ -10,6 +10,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -30,7 +31,8 @@ from copublish.cli.failures import (
 from copublish.cli.plug_ins import add_plug_ins
 from copublish.cli.terminal import note
 from copublish.errors import TERMINATED, CopublishError
-from copublish.party.tidying import tidy_up
+from copublish.files.home import publishing_folder
+from copublish.files.scratch import remove_abandoned
 
 DEBUG_VARIABLE = "COPUBLISH_DEBUG"
 
@@ -116,7 +118,7 @@ def main(*, when_loaded: Callable[[], None] | None = None) -> None:
         if when_loaded is not None:
             when_loaded()
         if typed in COMMANDS:
-            tidy_up(note)
+            _tidy_up()
         sys.exit(_run(app, typed, as_json))
     except SystemExit as exc:
         if exc.code == TERMINATED:  # by SIGTERM, before anything was open that could be charged
@@ -146,6 +148,18 @@ def main(*, when_loaded: Callable[[], None] | None = None) -> None:
         )
         tell_failure(bug, 1, as_json=as_json)
         sys.exit(1)
+
+
+def _tidy_up() -> None:
+    """Do what killed runs of this user have left undone; it never fails, and never waits."""
+    with suppress(OSError):
+        remove_abandoned()
+    if next(publishing_folder().glob("*.json"), None) is not None:
+        from copublish.party.publishing_notes import (
+            settle_notes,
+        )  # `verify` loads little, and there is mostly nothing to do
+
+        settle_notes(note)
 
 
 def _run(app: typer.Typer, command: str | None, as_json: bool) -> int:

@@ -95,6 +95,11 @@ def programs_folder() -> Path:
     return Path(named).absolute() if named else home_folder().absolute() / "programs"
 
 
+def publishing_folder() -> Path:
+    """Where a note lies of every release that is being published."""
+    return home_folder().absolute() / "publishing"
+
+
 def make_private_folder(folder: Path) -> Path:
     """Make a folder, and those above it, that this user alone can enter."""
     for parent in reversed([folder, *folder.parents]):

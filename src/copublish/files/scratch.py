@@ -17,6 +17,8 @@ JANITOR = 'read _; rm -rf -- "$0"; sleep 1; rm -rf -- "$0"'
 """Waits for the end of its input, which is the end of the process that holds the other end, and removes the folder;
 then once more, for what a dying child of that process still wrote."""
 
+PREFIX = "copublish-"
+
 RANDOM_BYTES = 7
 """In a folder's name."""
 
@@ -49,7 +51,7 @@ class Scratch:
         parent: Where it is made; in the system's folder for temporary files, if not given.
     """
 
-    def __init__(self, prefix: str = "copublish-", parent: Path | None = None) -> None:
+    def __init__(self, prefix: str = PREFIX, parent: Path | None = None) -> None:
         # Only a name until the janitor waits, so that there is no moment at which a killed process leaves a folder.
         self.path = Path(parent or tempfile.gettempdir()).absolute() / f"{prefix}{os.urandom(RANDOM_BYTES).hex()}"
         janitor = subprocess.Popen(  # noqa: S603  # a fixed program; the folder is an argument
@@ -77,19 +79,22 @@ class Scratch:
         self._finalizer()
 
 
-def remove_abandoned(parent: Path, prefix: str) -> None:
+def remove_abandoned(parent: Path | None = None, prefix: str = PREFIX) -> None:
     """Remove scratch folders of this user whose process is gone, and whose shell was, too.
 
     Args:
-        parent: Where they are.
+        parent: Where they are; the system's folder for temporary files, if not given.
         prefix: How their names begin.
     """
+    parent = parent or Path(tempfile.gettempdir())
     pattern = re.compile(re.escape(prefix) + "([a-z]+-)?" + f"[0-9a-f]{{{2 * RANDOM_BYTES}}}")
     for entry in os.scandir(parent):
+        if not pattern.fullmatch(entry.name):
+            continue
         with suppress(OSError):  # it lives, is gone by now, or lies where nothing can be locked
             about = entry.stat(follow_symlinks=False)
             is_ours = about.st_uid == os.getuid() and entry.is_dir(follow_symlinks=False)
-            if pattern.fullmatch(entry.name) and is_ours and time.time() - about.st_mtime > NEW_SECONDS:
+            if is_ours and time.time() - about.st_mtime > NEW_SECONDS:
                 lock = os.open(entry.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -51,8 +51,8 @@ from copublish.party.network.port import Log, Port
 from copublish.party.network.rendezvous import Waiting
 from copublish.party.own_ledger import refuse_wrong_receipts
 from copublish.party.publishing import kept_beside, publish_release
+from copublish.party.publishing_notes import noted
 from copublish.party.request import RunSettings
-from copublish.party.tidying import noted
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.evidence.approvals import own_approvals, refuse_too_few
 from copublish.release.evidence.signing import Signer

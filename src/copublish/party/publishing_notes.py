@@ -1,4 +1,4 @@
-"""Tidying up after runs that were killed: temporary folders, and ledger entries of releases that were published.
+"""Notes of releases that are being published, by which ledgers name them complete whatever becomes of their run.
 
 A run can be killed, or another program hold its ledger, between the moment at which a release gets its name and the one
 at which the ledger says so. A note in the copublish folder outlives that: the next command reads it.
@@ -9,30 +9,20 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from copublish.errors import CopublishError, ReleaseError
-from copublish.files.home import home_folder, make_private_folder
+from copublish.files.home import make_private_folder, publishing_folder
 from copublish.files.regular import MIB, read_regular
-from copublish.files.scratch import remove_abandoned
 
 if TYPE_CHECKING:
     from copublish.kernel.ledger.ledger import Ledger
     from copublish.release.folder import Release
 
-PREFIX = "copublish-"
-"""Of every temporary folder in the system's place for them."""
-
 Tell = Callable[[str], None]
-
-
-def notes_folder() -> Path:
-    """Where notes of releases lie that are being published."""
-    return home_folder().absolute() / "publishing"
 
 
 @contextmanager
@@ -47,7 +37,7 @@ def noted(release: Release, folder: Path, ledger: Ledger) -> Iterator[None]:
     Raises:
         ReleaseError: If the note cannot be written. Nothing is published then.
     """
-    note = notes_folder() / f"{os.urandom(8).hex()}.json"
+    note = publishing_folder() / f"{os.urandom(8).hex()}.json"
     content = {
         "ledger": str(Path(ledger.path).absolute()),
         "charge": ledger.newest_charge(release.certificate.agreement_hash),
@@ -75,8 +65,8 @@ def noted(release: Release, folder: Path, ledger: Ledger) -> Iterator[None]:
         os.close(descriptor)
 
 
-def tidy_up(tell: Tell) -> None:
-    """Do what killed runs of this user have left undone. Never fails, and never waits.
+def settle_notes(tell: Tell) -> None:
+    """Have ledgers name those releases complete whose runs could not. It never fails, and never waits.
 
     Args:
         tell: Told in a sentence what a person should know.
@@ -84,11 +74,9 @@ def tidy_up(tell: Tell) -> None:
     Privacy:
         Changes the state of a charge from one that counts as spent to another one that does.
     """
-    with suppress(OSError):
-        remove_abandoned(Path(tempfile.gettempdir()), PREFIX)
     notes: list[Path] = []
     with suppress(OSError):
-        notes = sorted(notes_folder().glob("*.json"))
+        notes = sorted(publishing_folder().glob("*.json"))
     for note in notes:
         with suppress(OSError, CopublishError, ValueError, KeyError, TypeError), _locked(note):
             _settle(note, tell)

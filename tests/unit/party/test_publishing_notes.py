@@ -18,10 +18,11 @@ import psutil
 import pytest
 
 from copublish.errors import ReleaseError
+from copublish.files.home import publishing_folder
 from copublish.files.scratch import NEW_SECONDS, Scratch, remove_abandoned
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.party.tidying import noted, notes_folder, tidy_up
+from copublish.party.publishing_notes import noted, settle_notes
 from copublish.release.folder import Release
 from support.commands import run
 from support.releases import small_release
@@ -71,7 +72,7 @@ def states(book: Ledger) -> list[str]:
 
 
 def notes() -> list[Path]:
-    return list(notes_folder().glob("*"))
+    return list(publishing_folder().glob("*"))
 
 
 def test_a_release_that_was_published_while_the_ledger_was_held_is_complete_after_the_next_command(home, ledger):
@@ -80,7 +81,7 @@ def test_a_release_that_was_published_while_the_ledger_was_held_is_complete_afte
         hold = held(home / "ledger.db")
         hold.__enter__()  # the run cannot tell its ledger, and ends
     assert len(notes()) == 1
-    tidy_up(lambda said: pytest.fail("it is still held"))
+    settle_notes(lambda said: pytest.fail("it is still held"))
     hold.__exit__(None, None, None)
     assert states(ledger) == ["reserved"]
     done = run("runs", home=home)  # any command
@@ -94,7 +95,7 @@ def test_a_run_that_was_killed_before_it_published_stays_as_it_is(home, ledger):
         raise KeyboardInterrupt
     assert len(notes()) == 1
     (home / "release").mkdir()  # which is no release
-    tidy_up(pytest.fail)
+    settle_notes(pytest.fail)
     assert (states(ledger), notes()) == (["reserved"], [])
 
 
@@ -102,25 +103,25 @@ def test_another_release_in_the_folder_completes_nothing(home, ledger):
     small_release(201)[0].write(home / "release")
     with suppress(KeyboardInterrupt), noted(release(), home / "release", ledger):
         raise KeyboardInterrupt
-    tidy_up(pytest.fail)
+    settle_notes(pytest.fail)
     assert (states(ledger), notes()) == (["reserved"], [])
 
 
 def test_the_note_of_a_run_that_lives_is_left_alone_and_it_removes_it_itself(home, ledger):
     with noted(release(), home / "release", ledger):
-        tidy_up(pytest.fail)
+        settle_notes(pytest.fail)
         assert len(notes()) == 1
         release().write(home / "release")
     assert (states(ledger), notes()) == (["complete"], [])
 
 
 def test_what_is_no_note_ends_no_command(home):
-    notes_folder().mkdir()
+    publishing_folder().mkdir()
     for number, text in enumerate(("", "[]", '{"ledger": 5}', '{"ledger": "/", "charge": 1}')):
-        (notes_folder() / f"{number}.json").write_text(text)
-    tidy_up(pytest.fail)
+        (publishing_folder() / f"{number}.json").write_text(text)
+    settle_notes(pytest.fail)
     (home / "publishing" / "folder.json").mkdir()
-    tidy_up(pytest.fail)
+    settle_notes(pytest.fail)
 
 
 def test_without_a_note_nothing_is_published(home, ledger, monkeypatch):
@@ -162,7 +163,7 @@ def test_folders_of_dead_processes_go_and_those_of_living_ones_stay(home):
     dead = left_by_a_killed_process(home, "copublish-worker-")
     beside = left_by_a_killed_process(home, ".release-")
     with Scratch("copublish-worker-", home) as alive:
-        tidy_up(pytest.fail)
+        remove_abandoned()
         assert dead.exists() and alive.exists()  # so young that it may not be locked yet
         (home / "copublish-of-somebody").mkdir()
         for path in (dead, beside, alive, home / "copublish-of-somebody"):
