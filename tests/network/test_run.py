@@ -88,6 +88,7 @@ def test_nothing_temporary_is_left(released):
     parties, _ = released
     for name in NAMES:
         assert not list(parties.home(name).glob(".release*"))
+        assert list((parties.home(name) / "publishing").iterdir()) == []  # where a note lay while it was published
 
 
 def test_a_second_run_is_a_new_charge_and_says_so(released):

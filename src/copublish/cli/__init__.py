@@ -119,7 +119,7 @@ def main(*, when_loaded: Callable[[], None] | None = None) -> None:
             when_loaded()
         if typed in COMMANDS:
             _tidy_up()
-        sys.exit(_run(app, typed, as_json))
+        code = _run(app, typed, as_json)
     except SystemExit as exc:
         if exc.code == TERMINATED:  # by SIGTERM, before anything was open that could be charged
             tell_failure(words_when_stopped(typed, list(COMMANDS)), TERMINATED, as_json=as_json)
@@ -148,6 +148,7 @@ def main(*, when_loaded: Callable[[], None] | None = None) -> None:
         )
         tell_failure(bug, 1, as_json=as_json)
         sys.exit(1)
+    sys.exit(code)
 
 
 def _tidy_up() -> None:

@@ -105,7 +105,7 @@ def _settle(note: Path, tell: Tell) -> None:
     if Path(content["ledger"]).exists():
         ledger = Ledger(content["ledger"], patience_seconds=0)
         try:
-            if not ledger.is_complete(content["charge"]) and _is_published(Path(content["folder"]), content["digest"]):
+            if ledger.is_unpublished(content["charge"]) and _is_published(Path(content["folder"]), content["digest"]):
                 ledger.complete_published(content["charge"])
                 tell(f"The release in '{content['folder']}' was published; its ledger, '{ledger.path}', says so now.")
         finally:

@@ -149,6 +149,11 @@ def test_sigterm_to_a_run_says_from_its_first_moment_that_nothing_was_charged(ty
     assert err == "Stopped. Nothing was charged.\n"
 
 
+def test_the_exit_code_of_a_run_that_was_stopped_is_not_taken_for_a_signal(typed, monkeypatch):
+    monkeypatch.setattr(command_line, "_run", lambda *_: 143)  # as 'runs ID' ends
+    assert typed("runs", "0") == (143, "", "")
+
+
 def test_ctrl_c_at_a_question_is_no_other_than_elsewhere(typed, monkeypatch):
     def stop(prompt=""):
         raise KeyboardInterrupt

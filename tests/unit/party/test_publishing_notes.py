@@ -99,6 +99,23 @@ def test_a_run_that_was_killed_before_it_published_stays_as_it_is(home, ledger):
     assert (states(ledger), notes()) == (["reserved"], [])
 
 
+def test_a_run_that_was_interrupted_after_it_published_is_complete_after_the_next_command(home):
+    book = Ledger(home / "ledger.db")
+    book.set_limit("people", Limit(Fraction(3), "add-remove"))
+    with (
+        suppress(KeyboardInterrupt),
+        book.reserve("people", "flu", release().certificate.agreement_hash, PRICE),
+        noted(release(), home / "release", book),
+    ):
+        release().write(home / "release")
+        raise KeyboardInterrupt
+    assert states(book) == ["ended early, spent"]
+    said: list[str] = []
+    settle_notes(said.append)
+    settle_notes(said.append)
+    assert (states(book), len(said), notes()) == (["complete"], 1, [])
+
+
 def test_another_release_in_the_folder_completes_nothing(home, ledger):
     small_release(201)[0].write(home / "release")
     with suppress(KeyboardInterrupt), noted(release(), home / "release", ledger):

@@ -225,11 +225,11 @@ class Ledger(Alignments, Locks, Receipts, History):
             (number,) = self._database.execute(query, (agreement_hash,)).fetchone()
             return cast(int | None, number)
 
-    def is_complete(self, charge: int) -> bool:
-        """Whether a charge is that of a release which is known to be published, or there is no such charge."""
+    def is_unpublished(self, charge: int) -> bool:
+        """Whether a charge is that of a run which has published nothing as far as this ledger knows."""
         with self._reading():
             row = self._database.execute("SELECT state FROM charges WHERE id = ?", (charge,)).fetchone()
-            return row is None or row[0] == COMPLETE
+            return row is not None and row[0] in (RESERVED, ENDED_EARLY)
 
     def complete_published(self, charge: int) -> None:
         """Record what the run of a charge could not: that its release is published.
