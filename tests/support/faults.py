@@ -402,14 +402,16 @@ def frozen(
     (other,) = (name for name in stage.names if name != who)
     outcome = Outcome(f"machine of {who} paused{'' if goes_on else ' for good'}", f"{phase}, {delay:.2f} s in")
     stage.pause(who)
-    came_late = stage.is_in(who, "complete")
+    start, came_late = time.monotonic(), stage.is_in(who, "complete")
+    with suppress(subprocess.TimeoutExpired):
+        stage.processes[other].wait(timeout=PATIENCE_SECONDS)
+    seconds = time.monotonic() - start
     if goes_on:
-        with suppress(subprocess.TimeoutExpired):
-            stage.processes[other].wait(timeout=PATIENCE_SECONDS)
         stage.go_on()
     else:
         stage.frozen = who
     stage.check_that_all_name(who, stage.look(outcome))
+    outcome.seconds = seconds
     if stage.frozen is None and not came_late and f"'{who}', which is this party" not in stage.errors[who]:
         outcome.broken.append(f"{who} blames somebody else: {stage.errors[who][-300:]}")
     return outcome

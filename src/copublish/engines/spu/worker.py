@@ -98,9 +98,9 @@ def serve(connection: Connection, scratch: str) -> None:
         pass
     except BaseException as exc:
         # SPU's messages hold a C++ stack trace and no data; the first line says what happened.
-        first = " ".join(str(exc).split("tacktrace")[0].split())
+        first = " ".join(str(exc).split("tacktrace")[0].split())[:300]
         with contextlib.suppress(OSError):  # nobody is there to hear it
-            connection.send(("failed", f"{type(exc).__name__}: {first[:300]}"))
+            connection.send(("failed", first if isinstance(exc, ValueError) else f"{type(exc).__name__}: {first}"))
     finally:
         os._exit(0)  # SPU's threads would otherwise be torn down in an order that can crash
 
