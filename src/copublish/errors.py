@@ -207,6 +207,18 @@ class MeetingError(CopublishError):
     exit_code = 8
 
 
+class GeneratorError(CopublishError):
+    """The random generator of this machine failed its start-up test. Nothing was begun."""
+
+    exit_code = 8
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            f"The random generator of this machine is broken: {problem}. Noise from it would protect nobody. Nothing "
+            "was compared, reserved or opened. Run from another machine, and have this one's system looked at."
+        )
+
+
 class PartyFileError(MeetingError):
     """A party's own file, party.toml, cannot be used. Nothing was begun.
 

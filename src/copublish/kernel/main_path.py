@@ -23,6 +23,7 @@ from copublish.kernel.certificate.build import Circumstances, build_certificate
 from copublish.kernel.certificate.certificate import AuditStatement, Certificate
 from copublish.kernel.checks import peers_of, refuse_by_ledger
 from copublish.kernel.ledger.ledger import Ledger, Reservation
+from copublish.kernel.noise.health import refuse_broken_generator
 from copublish.kernel.plan import Outlet, Publishable, RunnablePlan
 from copublish.kernel.records.alignment import align_records
 from copublish.kernel.records.comparison import record_comparison
@@ -114,6 +115,7 @@ def run_release(
         On failure: nothing is published; a reserved charge stays spent. A party whose inputs failed a check is locked
             out of the data set.
     """
+    refuse_broken_generator()
     agreement, progress, cost = plan.agreement, context.progress, plan.cost()
     signing.gather(agreement, engine, ledger)
     refuse_by_ledger(plan, fragment.party, ledger)
