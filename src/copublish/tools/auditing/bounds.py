@@ -13,9 +13,9 @@ of the two tables' laws has KL divergence at most rho both ways (data processing
 (2 r - 1) log(r / (1 - r)) <= rho. For Gaussian noise the best guess is right with probability Phi(mu / 2), where
 mu^2 = 2 rho.
 
-Coins of an audit are a few from the operating system, stretched to as many as are needed. The sampler takes 62 fair
-coins for every biased bit, and the operating system's generator would make most of what a run costs. A release takes
-all its coins from there; nobody's privacy depends on those of an audit.
+Coins of views are a few from the operating system, stretched to as many as are needed. The sampler takes 62 fair coins
+for every biased bit, and the operating system's generator would make most of what a run costs. A release takes all its
+coins from there, so what is audited alone, disclosure by disclosure, takes them from there as well.
 """
 
 from __future__ import annotations

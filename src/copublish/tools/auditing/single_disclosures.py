@@ -4,12 +4,14 @@ What came before it is given, drawn on table 0 whatever the coin is. So nothing 
 a table of counts every cell has a coin and a record of its own: one opening makes as many guesses as it has cells. A
 guess uses outputs and the coins of cells before it alone; given those, each is right with probability at most
 1 / (1 + e^-epsilon) for the record of that cell, so their number is at most binomial as well.
+
+The noise is made of the operating system's own words, as in a release. Views take stretched ones, which are faster.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -29,6 +31,7 @@ from copublish.kernel.accounting.disclosures import (
     Neighbors,
     Select,
 )
+from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.secrets.gate import Gate
 from copublish.kernel.secrets.secret import SecretCounts
@@ -211,8 +214,14 @@ class Part:
         Room(self.parties, stretched_coins(self.parties)).run(job)
         return found
 
-    def opened(self, measured: Sequence[IntArray]) -> list[IntArray]:
-        """What the gate opens of each of these, one after the other, with fresh noise."""
+    def opened(self, measured: Sequence[IntArray], coins: Mapping[str, Coins] | None = None) -> list[IntArray]:
+        """What the gate opens of each of these, one after the other, with fresh noise.
+
+        Args:
+            measured: What is measured each time.
+            coins: Of every party. By default those of a release: an audit that took none of them would not notice that
+                they repeat.
+        """
         found: list[IntArray] = []
         known = {party: SharesOfOne() for party in self.coalition}
         made, first = self.disclosure, self.parties[0]
@@ -231,7 +240,7 @@ class Part:
                     found.append(answer)
 
         engine = engine_with_known_shares(known) if known else None
-        Room(self.parties, stretched_coins(self.parties), engine).run(job)
+        Room(self.parties, coins, engine).run(job)
         return [answer - sum(own.shares[place] for own in known.values()) for place, answer in enumerate(found)]
 
 

@@ -18,6 +18,7 @@ from copublish.agreement.model import Agreement
 from copublish.files.interrupts import deaf_children, end_quietly_when_interrupted
 from copublish.kernel.accounting.disclosures import GaussianMeasure
 from copublish.mechanisms.registry import plan_of
+from copublish.tools.auditing.bounds import stretched_coins
 from copublish.tools.auditing.game import Game, fair_coins
 from copublish.tools.auditing.openings import MOST_RUNS, Play, best_play, opening_of, play_promising
 from copublish.tools.auditing.records import PEOPLE, RecordGame, tells_records
@@ -175,7 +176,7 @@ def _tell_records(game: RecordGame, n: int) -> Runs:
 def _open_alone(part: Part, n: int) -> Runs:
     """Open the one measurement that a run is; nothing before it depends on answers, so it is not computed anew."""
     coins = fair_coins(n)
-    opened = np.array(part.opened([part.measured[int(coin)] for coin in coins]))
+    opened = np.array(part.opened([part.measured[int(coin)] for coin in coins], stretched_coins(part.parties)))
     return Runs(
         coins, part.evidence_of(opened), dict(structures(opened, part.measured)), np.empty((n, 0), dtype=np.int64)
     )
