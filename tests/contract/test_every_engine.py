@@ -6,12 +6,15 @@ it keeps secrets in the clear, is in `test_engine.py`; what only one engine does
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -22,12 +25,14 @@ from copublish.errors import BudgetExceededError, EngineError, PartyLostError, P
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Measure, Select
 from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.noise.geometric import SystemCoins
 from copublish.kernel.noise.shared_laplace import NoiseShares
+from copublish.kernel.programs.noise import blinds_of, noisy_argmax
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.secrets.computer import Computer, ProgramComputer
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import SecretCounts
-from support import ConstantCoins, no_noise
+from support import ConstantCoins, SeededCoins, no_noise
 from support.messages import Post
 from support.owners import Nodes
 from support.protocol import exchange
@@ -280,3 +285,86 @@ def test_the_gate_opens_the_index_of_the_largest_score_alone(setting: Setting) -
 
     totals = [0, n, 5, 2 * n, n + n * (n - 1) // 2]
     everywhere(setting.run(job), int(np.argmax(totals)))
+
+
+# --- words that nodes put together ---
+
+
+def nodes_of(setting: Setting) -> tuple[str, ...]:
+    """The parties that compute: a guest has no part in coins and masks."""
+    return tuple(party for party in setting.parties if party != "guest")
+
+
+@contextmanager
+def words_by_party(
+    given: Callable[[str], SeededCoins],
+) -> Iterator[tuple[threading.local, dict[str, list[np.ndarray]]]]:
+    """Let the operating system's words be those of each party, who says in its thread that it is there; note them."""
+    here, drawn = threading.local(), defaultdict(list)
+    sources: dict[str, SeededCoins] = {}
+
+    def words(self: SystemCoins, shape: tuple[int, ...]) -> np.ndarray:
+        drawn[here.party].append(sources.setdefault(here.party, given(here.party)).words(shape))
+        return drawn[here.party][-1]
+
+    with patch.object(SystemCoins, "words", words):
+        yield here, drawn
+
+
+@computing
+def test_joint_coins_hold_the_words_of_every_node_in_full(setting: Setting) -> None:
+    def job(engine: Any) -> np.ndarray:
+        engine.own_coins = SeededCoins(setting.parties.index(engine.party))
+        return engine._open(engine.coins((40, 2)))
+
+    own = [SeededCoins(setting.parties.index(node)).words((40, 2)) for node in nodes_of(setting)]
+    for opened in setting.run(job).values():
+        assert np.array_equal(opened, np.bitwise_xor.reduce(own))
+
+
+@computing
+def test_masks_are_the_sum_of_words_of_the_operating_system_of_every_node_in_full(setting: Setting) -> None:
+    """Each node draws all of its own, of full width, even where coins are given; so any of them hides the others'."""
+    with words_by_party(lambda party: SeededCoins(setting.parties.index(party))) as (here, drawn):
+
+        def job(engine: Any) -> np.ndarray:
+            here.party = engine.party
+            return engine._open(engine.blinds((500,)))
+
+        opened = setting.run(job)
+    for node in nodes_of(setting):
+        (words,) = drawn[node]
+        assert words.shape == (500,)
+        assert (words >> np.arange(64)[:, None] & 1).sum(
+            axis=1
+        ).min() > 150  # of 250 that are expected, at 9 deviations
+    total = sum(drawn[node][0].astype(object) for node in nodes_of(setting))
+    for found in opened.values():
+        assert [int(word) for word in found] == [(int(word) + 2**63) % 2**64 - 2**63 for word in total]
+
+
+@computing
+def test_every_word_of_a_selection_but_the_winners_is_masked_by_every_node(setting: Setting) -> None:
+    """What the gate opens, against the program in plain integers with the sum of all nodes' masks."""
+    n, scores = len(setting.parties), np.array([4, 1, 7, 2, 0, 6])
+    stated = Select(label="which", budget=Fraction(1), calibrated_to="add-remove", score_range=BOTH, candidates=6)
+    with words_by_party(lambda party: SeededCoins(setting.parties.index(party))) as (here, drawn):
+
+        def job(engine: Any) -> tuple[int, np.ndarray]:
+            here.party, seen = engine.party, []
+            gate = gate_of(engine, ENOUGH)
+            real = gate.opener
+            gate.opener = replace(real, open=lambda secret: seen.append(real.open(secret)) or seen[-1])
+            drawn[engine.party].clear()  # a guest splits what it puts in
+            return gate.reveal_selection(engine.share(scores), stated), seen[-1]
+
+        opened = setting.run(job)
+    masks = [[own for own in drawn[node] if own.shape == (blinds_of(6),)] for node in nodes_of(setting)]
+    assert [len(own) for own in masks] == [1] * len(masks)
+    plain = noisy_argmax(np, n * scores, 5 - np.arange(6), np.sum([own for (own,) in masks], axis=0))
+    for index, words in opened.values():
+        assert index == 2 and np.array_equal(words, plain)
+    for number in range(len(masks)):  # without one node's, all words but the winner's would be others
+        others = [own for place, (own,) in enumerate(masks) if place != number]
+        without = noisy_argmax(np, n * scores, 5 - np.arange(6), np.sum(others, axis=0) if others else 0 * masks[0][0])
+        assert (without != plain).sum() == 5

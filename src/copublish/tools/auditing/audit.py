@@ -28,6 +28,7 @@ from copublish.progress import Progress, no_progress
 from copublish.release.prepare import prepare, software_versions
 from copublish.tools.auditing.coalitions import coalitions_of
 from copublish.tools.auditing.odd_records import PUBLIC, Symbol, symbols_of
+from copublish.tools.auditing.opened_words import NOTHING_MORE, audit_words
 from copublish.tools.auditing.pair_choice import telling_parts, worst_pair
 from copublish.tools.auditing.result import CONFIDENCE, VERDICT_LEVEL, Audit, Number
 from copublish.tools.auditing.secure import can_play_engine, secure_runs_of
@@ -42,6 +43,7 @@ VIEWS, CHOOSING = 0.65, 0.15
 SECURE_RUNS = 4
 
 RUNS_OF_A_PART = {"selection": 12_000, "sums": 8_000}
+RUNS_OF_WORDS = 1000
 COINS_OF_A_PART, FEWEST_RUNS = 40_000, 200
 """Of a table that has a coin for each cell; and how often everything is opened at least."""
 
@@ -118,6 +120,12 @@ def audit(
         tested = part.audit(n, alpha=1 - CONFIDENCE)
         made = part.disclosure
         numbers.append(_number(made.label, "disclosure", part.claim, tested, n, part.coins_per_run(), pair))
+        if isinstance(made, Select):
+            n = _at_least(RUNS_OF_WORDS, minutes)
+            words = audit_words(part, n)
+            if words is not None:
+                name = f"words that are opened beside the index: {made.label}"
+                numbers.append(_number(name, "disclosure", NOTHING_MORE, words, n, 1, pair))
     progress("disclosures", len(parts), len(parts))
     secure = []
     if not can_play_engine(agreement):
@@ -224,4 +232,9 @@ def _runs_of(part: Part, minutes: float) -> int:
         most = COINS_OF_A_PART // max(1, part.coins_per_run())
     else:
         most = RUNS_OF_A_PART["selection" if isinstance(part.disclosure, Select) else "sums"]
+    return _at_least(most, minutes)
+
+
+def _at_least(most: int, minutes: float) -> int:
+    """So many runs in five minutes and more, fewer in less."""
     return max(FEWEST_RUNS, int(most * min(1.0, minutes / 5)))
