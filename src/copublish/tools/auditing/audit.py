@@ -87,6 +87,7 @@ def audit(
         raise AgreementError(f"The audit of '{agreement.name}'", [f"there is no view '{unknown[0]}'"])
     symbols = list(_symbols(agreement, wanted, progress))
     numbers: list[Number] = []
+    blind = set(wanted)
     with Players(agreement, workers, by_processor=by_processor) as players:
         seconds = CHOOSING * 60 * minutes / len(wanted)
         playing = players.processor_seconds(VIEWS * 60 * minutes / len(wanted))
@@ -100,11 +101,13 @@ def audit(
             if found.told.size:
                 others["learned from records"] = learned_columns(found.coins, found.told)
             tested = judged(found.coins, found.law, claim, others, alpha=1 - CONFIDENCE)
-            for view in seeing:
+            for view in seeing if found.law.any() else ():
+                blind.discard(view)
                 name = view if view == PUBLIC else f"party '{view}'"
                 number = _number(name, "view", claim, tested, found.runs, found.coins_per_run, pair)
                 numbers.append(replace(number, sizes=np.abs(found.law)))
-    parts = list(telling_parts(agreement, seconds, progress, clock))
+    parts, unmoved = telling_parts(agreement, seconds, progress, clock)
+    unmoved += [f"what '{view}' sees" for view in wanted if view in blind]
     for coalition in coalitions_of(agreement):
         for part, pair in parts:
             colluding = replace(part, coalition=coalition)
@@ -146,7 +149,7 @@ def audit(
         tuple(n for n in numbers if n.kind == "disclosure"),
         tuple(symbols),
         tuple(secure),
-        tuple(_skipped(agreement)),
+        (*_skipped(agreement), *(f"{what}: no pair of made-up tables moves it" for what in unmoved)),
         time.monotonic() - begin,
     )
 

@@ -5,12 +5,13 @@ Nothing here looks at a coin, so nothing that is chosen here makes a bound less 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from copublish.agreement.model import Agreement
+from copublish.kernel.accounting.disclosures import GaussianMeasure, Measure, Select
 from copublish.kernel.noise.geometric import SystemCoins
 from copublish.mechanisms.registry import plan_of
 from copublish.progress import Progress
@@ -131,8 +132,13 @@ def spread_out(n: int) -> list[int]:
 
 def telling_parts(
     agreement: Agreement, seconds: float, progress: Progress, clock: Clock = WALL
-) -> Iterator[tuple[Part, Pair]]:
-    """Every kind of disclosure of a run, each with the tables that it tells apart best, of those there is time for."""
+) -> tuple[list[tuple[Part, Pair]], list[str]]:
+    """Every kind of disclosure of a run, each with the tables that it tells apart best, of those there is time for.
+
+    Returns:
+        Them, and the labels of those that no tables tell apart, or that no run opened: about these an audit finds
+        nothing, whatever their noise is.
+    """
     begin, plan = clock(), plan_of(agreement)
     best: dict[tuple[str, str, str | None], tuple[float, Part, Pair]] = {}
     pairs = list(valid_pairs(agreement, agreement.privacy.neighbors, SystemCoins()))
@@ -149,4 +155,12 @@ def telling_parts(
             if key not in best or shown > best[key][0]:
                 best[key] = (shown, part, pair)
     progress("choosing tables for disclosures", len(tried), len(tried))
-    yield from ((part, pair) for _, part, pair in best.values())
+    moved = [(part, pair) for _, part, pair in best.values() if part.can_tell]
+    unmoved = [part.disclosure.label for _, part, _ in best.values() if not part.can_tell]
+    opened = {(step, column) for step, _, column in best}
+    unmoved += [
+        made.label
+        for made in plan.disclosures()
+        if isinstance(made, Select | Measure | GaussianMeasure) and (made.place.step, made.place.column) not in opened
+    ]
+    return moved, unmoved

@@ -86,6 +86,11 @@ class Part:
         """In which entries the tables differ."""
         return np.asarray(self.measured[0] != self.measured[1])
 
+    @property
+    def can_tell(self) -> bool:
+        """Whether the tables differ in what is disclosed; where every cell has a coin, records are added to cells."""
+        return self.has_coin_for_each_cell or bool(self.is_moved.any())
+
     def of_entries(self, chosen: NDArray[np.bool_]) -> Part:
         """Some entries of a measurement alone; their noise is the same."""
         made, (first, second) = self.disclosure, self.measured

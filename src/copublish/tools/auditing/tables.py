@@ -29,6 +29,9 @@ RECORDS, MANY_RECORDS = 200, 2000
 PERSON = "(person)"
 """Key of a record that says which person it is, where that is not its own."""
 
+ELSEWHERE = "(class elsewhere)"
+"""Key of a record that says which class all its holders list but the one whose class counts, if it is another one."""
+
 COPIES = (1, 2, 30, 100)
 CELLS_APART = (1, 2, 3, 5)
 MOST_RECORDS_ABOVE = 5000
@@ -101,6 +104,33 @@ def corners(agreement: Agreement) -> dict[str, Values]:
         for label in (agreement.class_.values[0], agreement.class_.values[-1]):
             found[f"{words}, class {label}"] = {**cells, agreement.class_.name: label}
     return found
+
+
+def class_at(agreement: Agreement, owner: str, record: Mapping[str, Any]) -> Any:
+    """The class of a record as an owner lists it."""
+    own = record[agreement.required_class.name]
+    return own if owner == agreement.class_owner else record.get(ELSEWHERE, own)
+
+
+def has_several_classes(agreement: Agreement) -> bool:
+    """Whether a record may have one class at one owner and another one at another."""
+    return (
+        agreement.class_ is not None
+        and agreement.partition != "horizontal"
+        and len(agreement.holders(agreement.class_.name)) > 1
+    )
+
+
+def added_records(agreement: Agreement) -> Iterator[tuple[str, Values, Values]]:
+    """Yield a name, a record, and what it replaces: every corner, and again with another class at other owners."""
+    known = corners(agreement)
+    for name, record in known.items():
+        yield name, record, opposite(agreement, name)
+    if has_several_classes(agreement):
+        first, *_, last = agreement.required_class.values
+        for name, record in known.items():
+            other = last if record[agreement.required_class.name] == first else first
+            yield f"{name}, class {other} elsewhere", {**record, ELSEWHERE: other}, opposite(agreement, name)
 
 
 def opposite(agreement: Agreement, record: str) -> Values:
@@ -186,11 +216,9 @@ def valid_pairs(agreement: Agreement, relation: Neighbors, coins: Coins) -> Iter
     """Yield neighbors whose records are all as agreed."""
     where = agreement.owners[-1]
     for base, records in bases(agreement, coins):
-        for name, record in corners(agreement).items():
-            if relation == "add-remove":
-                tables = (tuple(records), (*records, record))
-            else:
-                tables = ((*records, opposite(agreement, name)), (*records, record))
+        for name, record, replaced in added_records(agreement):
+            first = tuple(records) if relation == "add-remove" else (*records, replaced)
+            tables = (first, (*records, record))
             yield Pair(base, name, tables, relation, where)
     yield from few_rivals(agreement, relation)
 
@@ -253,12 +281,25 @@ def pairs_against(agreement: Agreement, party: str, coins: Coins) -> Iterator[Pa
         for pair in valid_pairs(agreement, agreement.privacy.neighbors, coins):
             yield replace(pair, where=others[-1])
         return
-    own = set(agreement.columns_of(party)) if party in agreement.owners else set()
     for pair in valid_pairs(agreement, "replace", coins):
         *common, old = pair.tables[0]
-        new = {name: old[name] if name in own else value for name, value in pair.tables[1][-1].items()}
+        new = changed_elsewhere(agreement, party, old, pair.tables[1][-1])
         if new != old:
             yield Pair(pair.base, pair.record, ((*common, old), (*common, new)), "replace", pair.where)
+
+
+def changed_elsewhere(agreement: Agreement, party: str, old: Values, new: Values) -> Values:
+    """A new record in which all that a party holds itself is as it was."""
+    own = set(agreement.columns_of(party)) if party in agreement.owners else set()
+    found = {name: old[name] if name in own else value for name, value in new.items()}
+    label = agreement.class_name
+    if label is not None and label in own and has_several_classes(agreement):
+        counts = party == agreement.class_owner
+        found[label] = (old if counts else new)[label]
+        found[ELSEWHERE] = (new if counts else old).get(ELSEWHERE, (new if counts else old)[label])
+        if found[ELSEWHERE] == found[label]:
+            del found[ELSEWHERE]
+    return found
 
 
 def split_between_owners(
@@ -279,7 +320,8 @@ def split_between_owners(
                 holders = agreement.holders(column)
                 is_spread = len(holders) > 1 and column != agreement.class_name
                 holder = holders[zlib.crc32(f"{place}/{column}".encode()) % len(holders)]
-                cells[column] = None if is_spread and holder != owner else record[column]
+                value = class_at(agreement, owner, record) if column == agreement.class_name else record[column]
+                cells[column] = None if is_spread and holder != owner else value
             rows.append({**cells, **named})
         columns = [*agreement.columns_of(owner), *([identifier] if identifier else [])]
         frames[owner] = pd.DataFrame(rows, columns=columns)
