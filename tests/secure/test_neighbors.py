@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -28,6 +29,7 @@ from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.secrets.computer import Marks
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import Secret, SecretCounts
+from copublish.mechanisms.marginals.measurements import CHOSEN
 from copublish.mechanisms.marginals.run_tables import candidate_scores, refuse_out_of_bounds
 from copublish.mechanisms.specialization import run as specialization
 from copublish.mechanisms.specialization.cut import Candidates, Cut
@@ -350,6 +352,42 @@ def furthest_score(a: Trace, b: Trace, relation: Neighbors) -> int:
                 assert np.abs(change).sum() <= made.l1_sensitivity[relation]
                 assert np.count_nonzero(change) <= made.changed_entries[relation]
     return furthest
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_one_record_moves_class_triples_by_all_that_their_noise_is_for(relation: Neighbors, noise: str) -> None:
+    """Every triple has the class, so another class moves every chosen table by as much as one person can.
+
+    The price comes from the noise that is drawn and from how far the table moved, not from the stated sensitivity.
+    """
+    changes = {"mechanism": {"name": "marginals", "rounds": 3, "tables": "class-triples"}, "mechanism.max_cells": None}
+    changes |= {"privacy.epsilon": 8} | ({"privacy.delta": "1e-6"} if noise == "gaussian" else {})
+    agreement = agreement_for("horizontal", relation, **changes)
+    table = random_table(agreement, 600, np.random.default_rng(8))
+    regions, jobs = (list(agreement.columns[name].values) for name in ("region", "job"))
+    # So a triple is worth its noise.
+    table["region"] = [regions[jobs.index(job) % len(regions)] for job in table["job"]]
+    if relation == "replace":
+        neighbor, (no, yes) = table.copy(), agreement.class_.values
+        neighbor.loc[0, agreement.class_.name] = yes if table.loc[0, agreement.class_.name] == no else no
+    else:
+        neighbor = pd.concat([table, table.head(1).assign(id="new")], ignore_index=True)
+    base = traced(agreement, table)
+    other = traced(agreement, neighbor, replay=base)
+    steps = []
+    for made, before, after in zip(base.disclosures["p0"], base.measured["p0"], other.measured["p0"], strict=True):
+        moved = int(((after - before) ** 2).sum())
+        if isinstance(made, GaussianMeasure):
+            spent = Fraction(moved, 2 * made.noise.variance)
+            assert made.rho_budget / 2 < spent <= made.rho_budget  # a variance is rounded up
+        elif isinstance(made, Measure):
+            assert made.noise.rate * moved == made.budget
+        else:
+            continue
+        steps.append(made.place.step)
+        assert moved == (1 if relation == "add-remove" else 2) * (4 if made.place.step != CHOSEN else 1)
+    assert steps.count(CHOSEN) > 0
 
 
 def test_answers_that_wrap_the_ring_would_move_a_score_by_more_than_declared() -> None:
