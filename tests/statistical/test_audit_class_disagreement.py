@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -66,6 +67,14 @@ def part_of(agreement: cp.Agreement) -> Part | None:
 def test_some_neighbors_move_it_by_one_for_each_person(relation: str) -> None:
     part = part_of(agreed(relation))
     assert part is not None and abs(int(part.measured[1][0] - part.measured[0][0])) == part.people
+
+
+@pytest.mark.parametrize("relation", NEIGHBORS)
+def test_its_price_is_what_one_person_moves(relation: str) -> None:
+    """The noise is for as much as made-up neighbors move the number, and not for what the disclosure says of itself."""
+    part = part_of(agreed(relation))
+    moved = abs(int(part.measured[1][0] - part.measured[0][0])) // part.people
+    assert part.disclosure.noise.rate * moved == part.disclosure.budget == Fraction(1, 5)
 
 
 @pytest.mark.parametrize("relation", NEIGHBORS)
