@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SECURE := $(VENV)/.secure
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check quick fuzz docs benchmarks comparison coverage faults audits central-comparators results clean
+.PHONY: help demo test check quick fuzz mutations docs benchmarks comparison coverage faults audits central-comparators results clean
 
 help:
 	@echo "make demo        set up, run a two-party release on made-up data and show it"
@@ -15,6 +15,7 @@ help:
 	@echo "make fuzz        search at random for examples that fail, ten times as many as in a test run. Options:"
 	@echo "                   FUZZ=tests/unit/agreement        the tests of a folder or a file"
 	@echo "                   SEED=7                           a search again; each prints its seed"
+	@echo "make mutations   put faults into copies of the source and see that tests notice: before a release, some minutes"
 	@echo "make docs        the documentation site, into build/docs/site: opens offline, and can be searched"
 	@echo "make benchmarks  all benchmarks one after another into docs/benchmarks.md; some take hours, some need root. Options:"
 	@echo "                   ADULT=folder                     with Adult and the other public tables"
@@ -61,6 +62,9 @@ FUZZ ?= tests reproduction/tests
 fuzz: $(READY)
 	@seed=$${SEED:-$$(date +%s)}; echo "Again: make fuzz SEED=$$seed FUZZ='$(FUZZ)'"; \
 	  $(PYTEST) -n 2 -m hypothesis --hypothesis-profile fuzz --hypothesis-seed "$$seed" $(FUZZ)
+
+mutations: $(READY)
+	$(BIN)/python tests/mutations.py
 
 # Everything is checked on the way: menus, links, notebooks. Pictures are drawn anew by `python -m website.pictures`.
 docs: $(READY)

@@ -10,9 +10,9 @@ narrower than a word, show the order of the noisy scores.
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import cast
 
 import numpy as np
-from typing_extensions import override
 
 from copublish.engines.ideal import IdealEngine, Room
 from copublish.errors import EngineError
@@ -77,8 +77,7 @@ def words_of_selections(part: Part, runs: int) -> IntArray:
             if run % times == 0:
                 gate = RevealGate(engine.computer, opener, FreeCharge(), number_of_records_is_public=False)
                 gate.draw_selection_noise(made, len(scores), times=min(times, runs - run))
-            if isinstance(engine, ShowsMasks):
-                engine.keeps_masks = engine.party == engine.parties[run % len(engine.parties)]
+            cast(ShowsMasks, engine).keeps_masks = engine.party == engine.parties[run % len(engine.parties)]
             own = scores if engine.party == part.parties[0] else np.zeros_like(scores)
             with suppress(EngineError):  # words without masks look like the winner's; they are seen all the same
                 gate.reveal_selection(engine.share(own), made)
@@ -96,16 +95,16 @@ class ShowsMasks(IdealEngine):
     keeps_masks = True
     _is_mask = False
 
-    @override
     def blinds(self, shape: tuple[int, ...]) -> Secret:
+        """Joint masks, as any ideal engine makes them."""
         self._is_mask = True
         try:
             return super().blinds(shape)
         finally:
             self._is_mask = False
 
-    @override
     def share(self, local: IntArray) -> Secret:
+        """The sum of what every party puts in; of masks that are shown it is zeros."""
         return super().share(np.zeros_like(local) if self._is_mask and not self.keeps_masks else local)
 
 
