@@ -72,6 +72,7 @@ class Mutation:
 NOISE, STATISTICAL, CONTRACT, SECURE = "tests/unit/kernel/noise", "tests/statistical", "tests/contract", "tests/secure"
 ENGINES = f"{CONTRACT}/test_every_engine.py"
 NEIGHBORS = f"{SECURE}/test_neighbors.py"
+CONCENTRATED = "tests/unit/kernel/accounting/test_concentrated.py"
 
 MUTATIONS: tuple[Mutation, ...] = (
     # --- randomness ---
@@ -209,14 +210,14 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kernel/accounting/concentrated.py",
         "any(after[relation] > self.whole.rho(relation) for relation in NEIGHBORS)",
         "any(after[relation] > self.whole.rho(relation) for relation in NEIGHBORS[:1])",
-        ("tests/unit/kernel/accounting/test_concentrated.py",),
+        (f"{CONCENTRATED}::test_selections_beyond_their_share_are_refused_because_replacing_costs_them_more",),
     ),
     Mutation(
         "a filter forgets what was spent",
         "kernel/accounting/concentrated.py",
         "        self.spent = after\n",
         "        self.spent = dict.fromkeys(NEIGHBORS, Fraction(0))\n",
-        ("tests/unit/kernel/accounting/test_concentrated.py",),
+        (f"{CONCENTRATED}::test_a_filter_refuses_what_is_one_part_too_many_and_parts_of_another_budget",),
     ),
     # --- charges ---
     Mutation(
@@ -231,7 +232,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "kernel/accounting/disclosures.py",
         "        return self.noise.rate * self.l1_sensitivity[neighbors]\n",
         "        return self.noise.rate * self.l1_sensitivity[neighbors] / 2\n",
-        ("tests/unit/kernel/accounting/test_disclosures.py", "tests/unit/kernel/accounting/test_cost.py"),
+        ("tests/unit/kernel/secrets/test_gate.py::test_a_value_is_charged_before_it_is_opened",),
     ),
     Mutation(
         "a shared budget is charged with its second part",
