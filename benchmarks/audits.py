@@ -251,11 +251,13 @@ def table_of_disclosures(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield "| --- |" + " --- |" * 5
     for row in rows:
         for made in row["disclosures"]:
-            share = made["found"] / made["stated"]
+            share = (
+                f"{made['found'] / made['stated']:.2f}" if made["stated"] else ""
+            )  # of masked words nothing is stated
             name = made["name"].split(";")[0]
             name = name if len(name) <= 60 else name[:57] + "..."
             yield (
-                f"| {row['mechanism']} | {name} | {made['stated']:.3f} | {made['found']:.3f} | {share:.2f} | "
+                f"| {row['mechanism']} | {name} | {made['stated']:.3f} | {made['found']:.3f} | {share} | "
                 f"{made['runs']:,} x {made['coins_per_run']} |"
             )
 
