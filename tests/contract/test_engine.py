@@ -854,6 +854,27 @@ def test_noise_that_does_not_fit_the_engines_integers_is_not_opened(room: Room, 
         assert openings(type(room)(room.parties), charges, ENOUGH, disclosure, 4) == ["EngineError"]
 
 
+def test_a_table_is_opened_only_if_all_its_counts_with_their_noise_add_up_within_the_integers(
+    room: Room, charges
+) -> None:
+    """Noise is below 2^58 in size; of four entries with it the sum stays below 2^61, of eight it may not."""
+
+    def openings_of(entries: int) -> list[str]:
+        table = Measure(
+            label="counts",
+            budget=Fraction(1, 2**52),
+            calibrated_to="add-remove",
+            l1_sensitivity=BOTH,
+            changed_entries=BOTH,
+            entries=entries,
+        )
+        assert table.noise.bits == 58
+        return openings(type(room)(room.parties), charges, ENOUGH, table, entries)
+
+    assert openings_of(4) == ["open"] * len(room.parties)
+    assert openings_of(8) == ["EngineError"]
+
+
 def test_places_without_a_candidate_count_when_a_selection_has_to_fit(room: Room, charges) -> None:
     just_fits = Select(
         label="which", budget=Fraction(1, 2**53), calibrated_to="add-remove", score_range=BOTH, candidates=4
