@@ -18,6 +18,7 @@ import pytest
 import copublish as cp
 from copublish.kernel.accounting.disclosures import NEIGHBORS
 from copublish.kernel.noise.geometric import SystemCoins, geometric_noise
+from copublish.mechanisms.marginals.measurements import CHOSEN
 from copublish.mechanisms.shared.class_disagreement import STEP
 from copublish.progress import no_progress
 from copublish.tools.auditing import audit as auditing
@@ -104,11 +105,24 @@ def test_what_no_pair_of_tables_moves_was_not_audited(mechanism: str, monkeypatc
     agreement = agreed(mechanism={"name": mechanism})
     label = "number of records on which the classes at 'p0' and 'p1' differ"
     moved, unmoved = parts(agreement)
-    assert label in [part.disclosure.label for part, _ in moved] and label not in unmoved
+    assert label in [part.disclosure.label for part, _ in moved] and not any(label in said for said in unmoved)
     alike = [pair for pair in chosen_pairs(agreement) if ELSEWHERE not in pair.tables[1][-1]]
     monkeypatch.setattr("copublish.tools.auditing.pair_choice.valid_pairs", lambda *given: iter(alike))
     moved, unmoved = parts(agreement)
-    assert label not in [part.disclosure.label for part, _ in moved] and unmoved == [label]
+    assert label not in [part.disclosure.label for part, _ in moved]
+    assert f"{label}: no pair of made-up tables moves it" in unmoved
+
+
+@pytest.mark.parametrize("delta", [None, "1e-6"])
+def test_what_no_run_opened_was_not_audited(delta: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no run had chosen a table: a plan has it all the same, as a part of a budget that rounds share."""
+    changes = {"mechanism": {"name": "marginals"}, "privacy.epsilon": 2, "records.expected": 5000}
+    agreement = agreed(**changes, **({} if delta is None else {"privacy.delta": delta}))
+    said = "number of records in every cell of a chosen table: no run on made-up tables opened it"
+    assert said not in parts(agreement)[1]
+    opened = "copublish.tools.auditing.pair_choice.parts_of"
+    monkeypatch.setattr(opened, lambda game: (part for part in parts_of(game) if part.disclosure.place.step != CHOSEN))
+    assert said in parts(agreement)[1]
 
 
 def test_an_audit_says_what_was_not_audited_and_has_no_number_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

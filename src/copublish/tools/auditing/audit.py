@@ -29,7 +29,7 @@ from copublish.release.prepare import prepare, software_versions
 from copublish.tools.auditing.coalitions import coalitions_of
 from copublish.tools.auditing.odd_records import PUBLIC, Symbol, symbols_of
 from copublish.tools.auditing.opened_words import NOTHING_MORE, audit_words
-from copublish.tools.auditing.pair_choice import telling_parts, worst_pair
+from copublish.tools.auditing.pair_choice import UNMOVED, telling_parts, worst_pair
 from copublish.tools.auditing.result import CONFIDENCE, VERDICT_LEVEL, Audit, Number
 from copublish.tools.auditing.secure import can_play_engine, secure_runs_of
 from copublish.tools.auditing.single_disclosures import Part
@@ -107,7 +107,7 @@ def audit(
                 number = _number(name, "view", claim, tested, found.runs, found.coins_per_run, pair)
                 numbers.append(replace(number, sizes=np.abs(found.law)))
     parts, unmoved = telling_parts(agreement, seconds, progress, clock)
-    unmoved += [f"what '{view}' sees" for view in wanted if view in blind]
+    unmoved += [f"what '{view}' sees: {UNMOVED}" for view in wanted if view in blind]
     for coalition in coalitions_of(agreement):
         for part, pair in parts:
             colluding = replace(part, coalition=coalition)
@@ -149,7 +149,7 @@ def audit(
         tuple(n for n in numbers if n.kind == "disclosure"),
         tuple(symbols),
         tuple(secure),
-        (*_skipped(agreement), *(f"{what}: no pair of made-up tables moves it" for what in unmoved)),
+        (*_skipped(agreement), *unmoved),
         time.monotonic() - begin,
     )
 

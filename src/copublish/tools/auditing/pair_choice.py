@@ -5,13 +5,14 @@ Nothing here looks at a coin, so nothing that is chosen here makes a bound less 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from copublish.agreement.model import Agreement
-from copublish.kernel.accounting.disclosures import GaussianMeasure, Measure, Select
+from copublish.kernel.accounting.concentrated import ConcentratedRounds
+from copublish.kernel.accounting.disclosures import Disclosure, Divided, GaussianMeasure, Measure, Select
 from copublish.kernel.noise.geometric import SystemCoins
 from copublish.mechanisms.registry import plan_of
 from copublish.progress import Progress
@@ -136,7 +137,7 @@ def telling_parts(
     """Every kind of disclosure of a run, each with the tables that it tells apart best, of those there is time for.
 
     Returns:
-        Them, and the labels of those that no tables tell apart, or that no run opened: about these an audit finds
+        Them, and a sentence for each that no tables tell apart or that no run opened: about these an audit finds
         nothing, whatever their noise is.
     """
     begin, plan = clock(), plan_of(agreement)
@@ -158,9 +159,21 @@ def telling_parts(
     moved = [(part, pair) for _, part, pair in best.values() if part.can_tell]
     unmoved = [part.disclosure.label for _, part, _ in best.values() if not part.can_tell]
     opened = {(step, column) for step, _, column in best}
-    unmoved += [
-        made.label
-        for made in plan.disclosures()
-        if isinstance(made, Select | Measure | GaussianMeasure) and (made.place.step, made.place.column) not in opened
-    ]
-    return moved, unmoved
+    planned = {(made.place.step, made.place.column): made for made in _single(plan.disclosures())}
+    unopened = [made.place.common or made.label for key, made in planned.items() if key not in opened]
+    return moved, [*(f"{what}: {UNMOVED}" for what in unmoved), *(f"{what}: {UNOPENED}" for what in unopened)]
+
+
+UNMOVED = "no pair of made-up tables moves it"
+UNOPENED = "no run on made-up tables opened it"
+
+
+def _single(disclosures: Iterable[Disclosure]) -> Iterator[Select | Measure | GaussianMeasure]:
+    """Planned disclosures of noise that is drawn jointly, those that share a budget one by one."""
+    for made in disclosures:
+        if isinstance(made, Divided):
+            yield from _single(least for least, _ in made.parts)
+        elif isinstance(made, ConcentratedRounds):
+            yield made.usual
+        elif isinstance(made, Select | Measure | GaussianMeasure):
+            yield made
