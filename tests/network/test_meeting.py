@@ -184,6 +184,18 @@ def test_a_word_that_is_none_ends_a_meeting_and_names_its_sender(pair, word):
         channel.close()
 
 
+def test_a_party_that_sent_what_the_engine_does_not_is_named_at_the_one_that_noticed_and_at_all_others(pair):
+    with pair.port("bank") as bank, pair.port("loans") as loans:
+        one, two = meet_both(pair, bank, loans)
+        ended = threading.Event()
+        one.on_loss(ended.set)
+        one.blame("loans", "sent no frame of the secure engine")
+        assert ended.is_set()
+        assert one.loss() == "Party 'loans' sent no frame of the secure engine: its software was changed or is broken."
+        one.say_lost()
+        assert "lost 'loans'" in str(two.loss())
+
+
 def test_a_party_that_vanishes_is_noticed(pair):
     with pair.port("bank") as bank:
         with pair.port("loans") as loans:

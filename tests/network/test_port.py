@@ -28,6 +28,7 @@ from copublish.party.network.port import Port
 from copublish.party.network.sockets import MAX_OF_ONE_PARTY, Places
 from support import small_mapping
 from support.certificates import Authority, self_signed
+from support.engine_frames import frame, frames
 from support.node import free_port
 from support.profiles import examples
 from support.waiting import SECONDS, wait_until
@@ -205,9 +206,27 @@ def test_the_engine_s_link_needs_the_certificate_and_the_run(meeting, tmp_path):
             meeting.dial(purpose="engine")
         assert arrived == []
         channel = dial(meeting.agreement, "loans", meeting.identities["loans"], "bank", "engine", run="a" * 64)
-        channel.try_write(Frames().wrap(b"hello engine"))
-        wait_until(lambda: b"".join(arrived) == b"hello engine")
+        channel.try_write(Frames().wrap(frame(b"hello engine")))
+        wait_until(lambda: b"".join(arrived) == frame(b"hello engine"))
         channel.close()
+
+
+def test_an_agreed_party_that_speaks_http_to_the_engine_is_named_and_the_engine_hears_nothing(meeting, tmp_path):
+    """SPU's own port answers HTTP and reads JSON, and JSON that is nested deeply enough ends its process."""
+    blamed: list[tuple[str, str]] = []
+    request = b"POST /org.interconnection.link.ReceiverService/Push HTTP/1.1\r\n\r\n" + b"[" * 300_000
+    with meeting.port() as port:
+        engine = tmp_path / "engine.sock"
+        arrived = listen_as_engine(engine)
+        port.carry_engine("a" * 64, engine, tmp_path / "b.sock", "loans", blame=lambda *said: blamed.append(said))
+        channel = dial(meeting.agreement, "loans", meeting.identities["loans"], "bank", "engine", run="a" * 64)
+        channel.try_write(Frames().wrap(request[:10_000]))
+        wait_until(lambda: bool(blamed))
+        wait_until(channel.has_ended)
+        channel.close()
+        assert blamed == [("loans", "sent no frame of the secure engine")]
+        assert "sent no frame" in meeting.wait_for("engine connection refused")
+        assert b"".join(arrived) == b""
 
 
 def test_a_party_that_opens_engine_connections_without_end_gets_so_many_and_no_more(meeting, tmp_path):
@@ -244,7 +263,7 @@ def test_connections_of_one_party_take_no_place_of_another():
 
 def test_bytes_are_carried_unchanged_in_both_directions_at_once(meeting, tmp_path):
     """More than all buffers hold, so that both sides have to wait for each other."""
-    payloads = {name: bytes([number]) * 3 + bytes(range(256)) * 40_000 for number, name in enumerate(NAMES)}
+    payloads = {name: frames(bytes([number]) * 3 + bytes(range(256)) * 40_000) for number, name in enumerate(NAMES)}
     received = {name: bytearray() for name in NAMES}
     with meeting.port("bank") as bank, meeting.port("loans") as loans:
         server = socket.socket(socket.AF_UNIX)

@@ -16,7 +16,7 @@ import pytest
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.party.own_ledger import receipt_problems, release_problems
 from copublish.release.verify import verify_release
-from support.node import NAMES, end_of, finish, on_loopback
+from support.node import NAMES, end_of, finish, on_loopback, source_path
 from support.postgres import READER_PASSWORD, server
 
 MEETING = 8
@@ -170,6 +170,32 @@ def test_labels_that_differ_and_a_value_past_the_bounds_end_no_run_and_show_to_n
         assert ends[name][0] == 0, ends
         assert not any(word in ends[name][2] for word in ("months", "98765", "default"))
         assert len(parties.charges(name)) == 1
+
+
+HTTP_TO_THE_ENGINE = """
+from copublish.party.network import engine_link
+carry = engine_link.carry
+
+def speak_http(channel, local, frames):
+    request = b"POST /org.interconnection.link.ReceiverService/Push HTTP/1.1\\r\\n\\r\\n" + b"[" * 10_000
+    channel.try_write(frames.wrap(request))
+    return carry(channel, local, frames)
+
+engine_link.carry = speak_http
+"""
+
+
+def test_a_party_that_speaks_http_to_the_other_one_s_engine_is_named_by_it(tmp_path):
+    parties = on_loopback(tmp_path)
+    changed = parties.command("loans")
+    changed[2] = HTTP_TO_THE_ENGINE + changed[2]
+    environment = {**os.environ, "COPUBLISH_HOME": str(parties.home("loans")), "PYTHONPATH": source_path()}
+    loans = subprocess.Popen(changed, cwd=parties.home("loans"), env=environment, stderr=subprocess.DEVNULL)
+    code, _, errors = parties.run("bank")
+    loans.wait(600)
+    assert code == 6, errors
+    assert "Party 'loans' sent no frame of the secure engine" in errors
+    assert parties.charges("bank") == [], "its engine never met the other one, so nothing was reserved"
 
 
 def test_nobody_is_contacted_and_nothing_spent_without_consent(tmp_path):

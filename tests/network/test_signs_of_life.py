@@ -17,6 +17,7 @@ from copublish.party.network.port import Port
 from copublish.party.network.proxy import Proxy, WayOut
 from copublish.party.network.relay import Limits
 from support.circle import SECONDS, Circle
+from support.engine_frames import frame
 from support.http_proxy import HttpProxy
 from support.protocol import ANYTHING
 from support.relays import running_relay
@@ -89,19 +90,19 @@ def test_signs_of_life_keep_what_a_proxy_would_end(identities, monkeypatch, tmp_
             messengers[one].send(other, ANYTHING, b"hello")
             assert messengers[other].receive(one, ANYTHING) == b"hello"
         engine = EngineLink(ports["p1"], ports["p2"], tmp_path)
-        assert engine.says(b"before")
+        assert engine.says(frame(b"before"))
         ended = gate.ended_idle
         time.sleep(RUN_SECONDS)
         lost = [name for name in circle.names if meetings[name]._lost is not None]
         if seconds == SIGN_SECONDS:
             assert (lost, gate.ended_idle - ended) == ([], 0)
-            assert engine.says(b"after")
+            assert engine.says(frame(b"after"))
             for one, other in pairs:
                 messengers[one].send(other, ANYTHING, b"hello")
                 assert messengers[other].receive(one, ANYTHING) == b"hello"
         else:
             assert lost and gate.ended_idle > ended
-            assert not engine.says(b"after")
+            assert not engine.says(frame(b"after"))
         if seconds == SIGN_SECONDS:  # what is said of a link that ends then is the same as without signs
             meetings["p2"]._lines["p1"][0].break_off()
             assert meetings["p1"].loss() == f"Party 'p2' stopped (the connection over the relay {relay.address} ended)."

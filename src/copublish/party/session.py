@@ -304,7 +304,7 @@ def _compute(
         sessions = sessions_of(agreement, meeting.workers)
         log("engine", sessions=sessions)
         main, *lanes = (
-            _link_nodes(agreement, party, port, meeting.run, folder, session=session) for session in range(sessions)
+            _link_nodes(agreement, party, port, meeting, folder, session=session) for session in range(sessions)
         )
         with (
             settings.workers.starter() as start,
@@ -375,7 +375,7 @@ def _waited_for(error: EngineError) -> str | None:
 
 
 def _link_nodes(
-    agreement: Agreement, party: str, port: Port, run: str, folder: Path, *, session: int = 0
+    agreement: Agreement, party: str, port: Port, meeting: Meeting, folder: Path, *, session: int = 0
 ) -> tuple[str, ...]:
     """Carry a session of the engine between the compute nodes; return where this one finds each, itself included.
 
@@ -389,7 +389,7 @@ def _link_nodes(
     }
     for node in nodes:
         if node != party:
-            port.carry_engine(run, sockets[party], sockets[node], node, session=session)
+            port.carry_engine(meeting.run, sockets[party], sockets[node], node, session=session, blame=meeting.blame)
     return tuple(f"unix:{sockets[node]}" for node in nodes)
 
 

@@ -12,12 +12,16 @@ from pathlib import Path
 from copublish.errors import MeetingError
 from copublish.party.network.channel import HANDSHAKE_SECONDS, Channel, UnreachableError
 from copublish.party.network.dialing import connect_patiently
-from copublish.party.network.forwarding import Frames, carry
+from copublish.party.network.engine_frames import EngineFrames, StrangeFrameError
+from copublish.party.network.forwarding import carry
 
 PATIENCE_SECONDS = 2 * HANDSHAKE_SECONDS
 """How long another party is dialed again and again for the engine, which does so once."""
 
 RETRY_SECONDS = 0.2
+
+Blame = Callable[[str, str], None]
+"""Called with the party that misbehaved, and what it did."""
 
 
 class EngineLinks:
@@ -34,11 +38,11 @@ class EngineLinks:
         self._bridges: list[socket.socket] = []
         self._channels: set[Channel] = set()
 
-    def bring_in(self, engine_socket: Path, channel: Channel) -> None:
+    def bring_in(self, engine_socket: Path, peer: str, blame: Blame, channel: Channel) -> None:
         """Bring what another party's engine sends to our worker, until either ends."""
-        self._carry(channel, connect_patiently(engine_socket, self._closed))
+        self._carry(channel, connect_patiently(engine_socket, self._closed), peer, blame)
 
-    def carry_out(self, bridge: Path, peer: str, dial: Callable[[], Channel]) -> None:
+    def carry_out(self, bridge: Path, peer: str, blame: Blame, dial: Callable[[], Channel]) -> None:
         """Listen at a bridge, and carry what our worker sends there to another party."""
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(str(bridge))
@@ -49,7 +53,7 @@ class EngineLinks:
             while not self._closed.is_set():
                 with contextlib.suppress(OSError):
                     local = listener.accept()[0]
-                    threading.Thread(target=self._connect, args=(local, peer, dial), daemon=True).start()
+                    threading.Thread(target=self._connect, args=(local, peer, blame, dial), daemon=True).start()
 
         threading.Thread(target=accept, daemon=True).start()
 
@@ -63,7 +67,7 @@ class EngineLinks:
         for channel in list(self._channels):
             channel.break_off()
 
-    def _connect(self, local: socket.socket, peer: str, dial: Callable[[], Channel]) -> None:
+    def _connect(self, local: socket.socket, peer: str, blame: Blame, dial: Callable[[], Channel]) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:
@@ -76,13 +80,16 @@ class EngineLinks:
                 self._log("engine connection failed", peer=peer, reason=str(exc))
                 local.close()
                 return
-            self._carry(channel, local)
+            self._carry(channel, local, peer, blame)
             return
 
-    def _carry(self, channel: Channel, local: socket.socket) -> None:
+    def _carry(self, channel: Channel, local: socket.socket, peer: str, blame: Blame) -> None:
         self._channels.add(channel)
         try:
-            for sent, received in carry(channel, local, Frames()):
+            for sent, received in carry(channel, local, EngineFrames()):
                 self._count(sent, received)
+        except StrangeFrameError as exc:
+            self._log("engine connection refused", peer=peer, reason=str(exc))
+            blame(peer, str(exc))
         finally:
             self._channels.discard(channel)

@@ -95,6 +95,22 @@ class Meeting:
                 self._accuser = ""
             return self._lost
 
+    def blame(self, peer: str, deed: str) -> None:
+        """End the run because of what a peer sent on another connection. All others are told who it was.
+
+        Args:
+            peer: Which one.
+            deed: What it did, in words that follow its name.
+        """
+        with self._lock:
+            if not self._first_is_known.is_set():
+                self._lost = f"Party '{peer}' {deed}: its software was changed or is broken."
+                self._first_lost, self._first_reason = peer, f"it {deed}"
+                self._first_is_known.set()
+            acts = tuple(self._on_loss)
+        for act in acts:
+            act()
+
     def _listen(self, peer: str) -> None:
         """Wait for a peer's last word; before that it gives signs of life alone."""
         sentence, said = self._hear_last_word(peer)

@@ -34,7 +34,7 @@ from copublish.party.network.channel import (
     secure_channel,
 )
 from copublish.party.network.dialing import OnlyOneHere, dial, listen_at, refuse_unfit_hosts
-from copublish.party.network.engine_link import EngineLinks
+from copublish.party.network.engine_link import Blame, EngineLinks
 from copublish.party.network.measuring import answer_measurements
 from copublish.party.network.offered_connections import Offers, Parked
 from copublish.party.network.proxy import DIAL_SECONDS, DIRECT, WayOut
@@ -204,7 +204,16 @@ class Port:
             self._doors[purpose, peer] = Door(run, take)
             self._door_opens.notify_all()
 
-    def carry_engine(self, run: str, engine_socket: Path, bridge: Path, peer: str, *, session: int = 0) -> None:
+    def carry_engine(
+        self,
+        run: str,
+        engine_socket: Path,
+        bridge: Path,
+        peer: str,
+        *,
+        session: int = 0,
+        blame: Blame = lambda party, deed: None,
+    ) -> None:
         """Let the engine's link with one party through: what comes in to our worker, what it sends to the peer's.
 
         Args:
@@ -213,10 +222,11 @@ class Port:
             bridge: Where it finds the peer's.
             peer: The other party.
             session: Which of the engine's sessions it is; each has a link of its own.
+            blame: Called with the peer, and words for what it did, if it sends what no engine sends.
         """
         purpose = f"engine {session}" if session else "engine"
-        self.let_in(purpose, peer, run, partial(self._links.bring_in, engine_socket))
-        self._links.carry_out(bridge, peer, partial(self.dial, peer, purpose, run))
+        self.let_in(purpose, peer, run, partial(self._links.bring_in, engine_socket, peer, blame))
+        self._links.carry_out(bridge, peer, blame, partial(self.dial, peer, purpose, run))
 
     def count(self, sent: int, received: int) -> None:
         """Count content that was sent to other parties and received from them."""
