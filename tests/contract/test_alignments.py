@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 import copublish as cp
 from copublish.agreement.protocol.table import CAN_PAY, LISTS
 from copublish.engines.ideal import IdealEngine, Room
-from copublish.errors import BudgetExceededError, LedgerError, ProgramMismatchError
+from copublish.errors import BudgetExceededError, FragmentError, LedgerError, ProgramMismatchError
 from copublish.kernel.ledger.comparisons import KEY_BYTES, Alignment, size_class
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.records.comparison import commitment_to, told_to_peers
@@ -189,7 +189,44 @@ def test_a_size_class_is_the_next_power_of_two(length: int) -> None:
     assert length <= found < 2 * max(1, length)
 
 
+# --- how many people ---
+
+
+@pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
+@pytest.mark.parametrize("listed, is_refused", [(60, False), (61, True)])
+def test_records_are_joined_by_lists_of_at_most_twice_the_expected_number(
+    partition: str, listed: int, is_refused: bool
+) -> None:
+    agreement = agreed(partition, **{"records.expected": 30})
+    frames, ledgers = frames_of(agreement, listed), ledgers_of(agreement)
+    if not is_refused:
+        publish(agreement, frames, ledgers)
+        return
+    with pytest.raises(FragmentError, match=r"Column 'id': it lists more than 60 people, twice records.expected"):
+        publish(agreement, frames, ledgers)
+    assert [(len(book.alignments()), book.entries()) for book in ledgers.values()] == [(0, [])] * 2
+
+
+def test_where_everybody_has_other_people_a_longer_list_ends_nothing_because_its_length_is_protected() -> None:
+    agreement = agreed("horizontal", **{"records.expected": 5})
+    publish(agreement, frames_of(agreement, 60), ledgers_of(agreement))
+
+
 # --- how often ---
+
+
+def test_a_data_set_may_be_compared_five_times_unless_its_owner_says_otherwise() -> None:
+    ledger = Ledger(":memory:")
+    assert ledger.alignment_limit("people") == 5
+    for _ in range(5):
+        entry(ledger)
+    with pytest.raises(BudgetExceededError, match=r"5 times, and its owner allows 5. Nobody was compared"):
+        entry(ledger)
+    entry(ledger, dataset="others")
+    assert ledger.datasets_with_alignment_limits() == ["others", "people"]
+    ledger.limit_alignments("people", None)
+    entry(ledger)
+    assert ledger.datasets_with_alignment_limits() == ["others"]
 
 
 @pytest.mark.parametrize("short_of", ["p0", "p1"])
@@ -249,6 +286,7 @@ package.__path__ = [sys.argv[1]]
 sys.modules["copublish"] = package
 from copublish.kernel.ledger.ledger import Ledger
 ledger, number = Ledger(sys.argv[2]), 0
+ledger.limit_alignments("people", None)
 while True:
     number += 1
     facts = dict(dataset="people", release=f"{sys.argv[3]}-{number}", agreement_hash="h", kind="common records",

@@ -38,11 +38,6 @@ def align(engine, identifiers):
     return [identifiers[position] for position in engine.align(identifiers)]
 
 
-def have_common(engine, argument):
-    identifiers, padded_to = argument
-    return engine.have_common(identifiers, padded_to=padded_to)
-
-
 def check(pair: Pair, one: list[str], other: list[str]) -> list[str]:
     found = pair.do(align, one, other)
     assert found[0] == found[1]  # one order
@@ -89,11 +84,14 @@ def test_the_order_is_a_new_one_every_time(pair):
     assert people not in orders
 
 
-@pytest.mark.parametrize("shared", [[], ["both"]])
-def test_people_at_two_parties_are_noticed_in_padded_lists(pair, shared):
-    lists = ([f"a{i}" for i in range(5)] + shared, shared + [f"b{i}" for i in range(9)])
-    assert pair.do(have_common, (lists[0], 30), (lists[1], 30)) == [bool(shared)] * 2
-    assert pair.do(have_common, ([], 10), (["x"], 10)) == [False] * 2
+def look_for_people_at_both(engine, identifiers):
+    return engine.have_common(identifiers, padded_to=30)
+
+
+def test_people_at_two_parties_are_never_looked_for_by_an_intersection(pair):
+    """It would tell each party which of its people they are."""
+    answers = pair.do(look_for_people_at_both, ["a", "both"], ["both"])
+    assert all("There is no agreed way to compare people. Nothing was compared" in answer for answer in answers)
 
 
 # --- What lies on disk meanwhile -------------------------------------------------------------------------------------

@@ -62,6 +62,10 @@ def _canonical(value: object, *, ordered: bool = False) -> object:
 
 MAX_EXPECTED = 10**12
 
+MOST_LISTED = 2
+"""How many times `records.expected` people are compared of one owner at most: a public bound, so that nobody tries out
+names without end."""
+
 MIN_EPSILON = Fraction(1, 10**6)
 """Below this the noise of a single selection no longer fits the engine's 62-bit integers."""
 
@@ -339,11 +343,16 @@ class Agreement(Section):
         return self.partition != "horizontal" and self.records.alignment == "identifier"
 
     @property
+    def most_listed(self) -> int:
+        """How many people of one owner are compared with others' at most."""
+        return MOST_LISTED * self.records.expected
+
+    @property
     def compared_identifiers(self) -> int | None:
         """How many identifiers of each owner are compared where every party has other people; none where none are."""
         if self.partition != "horizontal" or self.records.identifier is None:
             return None
-        return 2 * self.records.expected
+        return self.most_listed
 
     @property
     def compares_people(self) -> bool:

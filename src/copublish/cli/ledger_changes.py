@@ -106,7 +106,7 @@ def limit_alignments(
         typer.Argument(
             metavar=f"{NUMBERS}...",
             help="How often the people of a data set may ever be compared with other parties', by identifier. "
-            "DATASET=unlimited: any number, which is the default.",
+            "Unless you say so it is 5 times. DATASET=unlimited: any number.",
         ),
     ],
     ledger: LedgerOption = None,

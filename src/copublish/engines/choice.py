@@ -100,7 +100,7 @@ def _too_long_lists(agreement: Agreement) -> list[str]:
 
 def needs_messenger(agreement: Agreement) -> bool:
     """Whether the parties talk to each other beside the secure engine's own link, or instead of it."""
-    compare_by_messages = agreement.compares_people and len(agreement.parties) > 2
+    compare_by_messages = way_of(agreement) not in (None, "intersection")
     return agreement.engine.name == "masked-sum" or bool(agreement.guests) or compare_by_messages
 
 
@@ -160,7 +160,7 @@ def engine_for(
     if recorder is not None and isinstance(engine, SpuNode):
         engine.record(recorder)
     if agreement.compares_people and messenger is not None:
-        engine.comparison = comparison_by(messenger, agreement.owners, agreement.helper)
+        engine.comparison = comparison_by(messenger, agreement.owners, agreement.helper, at_most=agreement.most_listed)
     return engine
 
 

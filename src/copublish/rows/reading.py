@@ -344,12 +344,14 @@ class _Reader:
         return found
 
     def _note_length(self, column: str, fragment: Fragment) -> None:
-        """Note that a horizontal list is longer than what is compared of it."""
-        length = self.agreement.compared_identifiers
-        if length is not None and fragment.n_records > length:
+        """Note that a list of people is longer than what is compared of one."""
+        length = self.agreement.most_listed
+        if self.agreement.compares_people and fragment.n_records > length:
             words = (
                 "more people than twice records.expected, the public number that is compared with other parties'",
-                "beyond it, so nobody would notice that they are at another party, too; agree on a larger number",
+                "beyond it, so a run would end; list people whom the release may be about, or agree on a larger number"
+                if self.agreement.joins_by_identifier
+                else "beyond it, so nobody would notice that they are at another party, too; agree on a larger number",
             )
             beyond: BoolArray = np.arange(fragment.n_records) >= length
             self.changes.note(column, "not compared", words, beyond)

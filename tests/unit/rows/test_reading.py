@@ -424,8 +424,9 @@ def test_problems_in_a_late_batch_are_found_too() -> None:
     n = 70_000
     error = refusal(pd.DataFrame(bank(job=["007"] * (n - 1) + [SECRET_TEXT], id=list(range(n)))))
     assert isinstance(error, FragmentError)
-    (problem,) = error.problems
+    listed, problem = error.problems
     assert problem.startswith("Column 'job' has values that are not in the agreed list")
+    assert listed.startswith("Column 'id' has more people than twice records.expected")
 
 
 def test_message_does_not_depend_on_how_many_rows_are_bad() -> None:

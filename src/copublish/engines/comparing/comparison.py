@@ -36,6 +36,7 @@ from copublish.engines.comparing.pseudonyms import (
     is_ascending,
     multiplied,
     no_points,
+    padded,
     pseudonyms_from_bytes,
     pseudonyms_of,
 )
@@ -80,6 +81,7 @@ class PaddedChain:
         messenger: Its connections to all parties.
         owners: All owners, in the order of the chain.
         draw: Where its factors and made-up points come from.
+        at_most: How many people an owner may list; any number, if nothing is given.
 
     Privacy:
         Reveals: to every owner which of its records are common to all; to one between the first and the last also
@@ -91,8 +93,10 @@ class PaddedChain:
             it learns in it, so links compose.
     """
 
-    def __init__(self, messenger: Messenger, owners: Sequence[str], draw: Draw = os.urandom) -> None:
-        self._messenger, self._owners, self._draw = messenger, tuple(owners), draw
+    def __init__(
+        self, messenger: Messenger, owners: Sequence[str], draw: Draw = os.urandom, *, at_most: int | None = None
+    ) -> None:
+        self._messenger, self._owners, self._draw, self._at_most = messenger, tuple(owners), draw, at_most
         self._before, self._after = Factor(draw), Factor(draw)
 
     def common(self, identifiers: Sequence[str]) -> IntArray:
@@ -161,7 +165,8 @@ class PaddedChain:
 
     def _multiply(self, factor: Factor, sender: str, message: Letter) -> Points:
         """The points that another owner sent, in the order of their bytes, times a factor of this one."""
-        return multiplied(factor, ascending_points(receive_list(self._messenger, sender, message), sender), sender)
+        content = receive_list(self._messenger, sender, message)
+        return multiplied(factor, ascending_points(content, sender, at_most=self._at_most), sender)
 
     def _tell(self, names: Pseudonyms, is_common: BoolArray) -> IntArray:
         """Tell the other owners which records are common to all, by name: this is the last owner."""
@@ -203,7 +208,7 @@ class RoundsOfLists:
             and to none who they are. Owners that collude, all but one of them even, learn no more than such numbers:
             an honest owner's factor hides its list, and with it the order in which it passes on the others'.
         Assumes: decisional Diffie-Hellman on P-256, and that BLAKE2b and SHA-256 are random functions. Every list has
-            the public length.
+            the public length, and what fills it up is made-up people, so that all takes the same time.
     """
 
     def __init__(self, messenger: Messenger, owners: Sequence[str], draw: Draw = os.urandom) -> None:
@@ -237,10 +242,12 @@ class RoundsOfLists:
 
     def _own_list(self, identifiers: Sequence[str], padded_to: int) -> Points:
         key = agree_on_key(self._messenger, self._owners, self._draw)
-        (own,) = multiples_of(identifiers, len(identifiers), key, self._factor)
+        length = max(padded_to, len(identifiers))
+        made_up = padded(identifiers, length - len(identifiers), self._draw)
+        (own,) = multiples_of(made_up, length, key, self._factor)
         if have_repeated(own):
             raise EngineError("An identifier is listed twice. Nothing was compared.")
-        return np.sort(np.concatenate([own, made_up_points(max(0, padded_to - len(own)), self._draw)]))
+        return np.sort(own)
 
     def _pass_round(self, points: Points, length: int) -> Points:
         """Pass on every list that comes, multiplied; return the one that all owners have had."""
@@ -267,27 +274,32 @@ class Comparison(Protocol):
 class AmongOwners:
     """Owners compare among themselves. Every comparison has factors of its own."""
 
-    def __init__(self, messenger: Messenger, owners: Sequence[str]) -> None:
-        self._messenger, self._owners = messenger, tuple(owners)
+    def __init__(self, messenger: Messenger, owners: Sequence[str], *, at_most: int | None = None) -> None:
+        self._messenger, self._owners, self._at_most = messenger, tuple(owners), at_most
 
     def common(self, identifiers: Sequence[str]) -> IntArray:
         """The positions of the identifiers that all owners list, in an order that all of them share."""
-        return PaddedChain(self._messenger, self._owners).common(identifiers)
+        return PaddedChain(self._messenger, self._owners, at_most=self._at_most).common(identifiers)
 
     def any_shared(self, identifiers: Sequence[str], padded_to: int) -> bool:
         """Whether two owners list the same identifier. Lists are padded to a public length."""
         return RoundsOfLists(self._messenger, self._owners).any_shared(identifiers, padded_to)
 
 
-def comparison_by(messenger: Messenger, owners: Sequence[str], helper: str | None) -> Comparison:
+def comparison_by(
+    messenger: Messenger, owners: Sequence[str], helper: str | None, *, at_most: int | None = None
+) -> Comparison:
     """The agreed way to compare people.
 
     Args:
         messenger: A party's connections to all others.
         owners: The parties that hold data, in agreed order.
         helper: The party without data that compares pseudonyms; none if owners compare among themselves.
+        at_most: How many people an owner may list; any number, if nothing is given.
     """
-    return AmongOwners(messenger, owners) if helper is None else PseudonymJoin(messenger, owners, helper)
+    if helper is None:
+        return AmongOwners(messenger, owners, at_most=at_most)
+    return PseudonymJoin(messenger, owners, helper, at_most=at_most)
 
 
 class ComparesByMessages:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import xor
 
@@ -59,6 +59,17 @@ def pseudonyms_of(identifiers: Iterable[str], how_many: int, key: bytes) -> Pseu
     return np.fromiter(map(digest, identifiers), dtype=DTYPE, count=how_many)
 
 
+def padded(identifiers: Iterable[str], made_up: int, draw: Draw) -> Iterator[str]:
+    """Identifiers, then so many made-up ones that nobody has: whoever works on all of them does the same for each.
+
+    Privacy:
+        Reveals: how long it takes tells the length of all, and not how many are made up.
+    """
+    yield from identifiers
+    for _ in range(made_up):
+        yield draw(KEY_BYTES).hex()
+
+
 def made_up_pseudonyms(how_many: int) -> Pseudonyms:
     """Pseudonyms that nobody shares, to fill up a list."""
     return pseudonyms_from_bytes(os.urandom(how_many * PSEUDONYM_BYTES))
@@ -90,16 +101,36 @@ def positions_of(common: Pseudonyms, own: Pseudonyms) -> IntArray:
     return np.asarray(order[places], dtype=np.int64)
 
 
-def ascending_points(content: bytes, sender: str, *, length: int = 0) -> Points:
-    """Points that another owner sent in the order of their bytes, each once, and so many if the number is public.
+def ascending_points(content: bytes, sender: str, *, length: int = 0, at_most: int | None = None) -> Points:
+    """Points that another owner sent in the order of their bytes, each once.
+
+    Args:
+        content: What was sent.
+        sender: The owner.
+        length: How many they have to be, if the number is public.
+        at_most: How many they may be; any number, if nothing is given.
 
     Raises:
         ProgramMismatchError: If it is something else.
     """
     points = from_bytes(content)
+    refuse_more_than(at_most, len(points), sender)
     if (length and len(points) != length) or not is_ascending(points):
         raise no_points(sender)
     return points
+
+
+def refuse_more_than(at_most: int | None, listed: int, sender: str) -> None:
+    """Raise if another owner lists more people than may be compared; its own software refuses that, too.
+
+    Raises:
+        ProgramMismatchError: Naming it.
+    """
+    if at_most is not None and listed > at_most:
+        raise ProgramMismatchError(
+            f"Party '{sender}' lists more than {at_most:,} people, twice records.expected. Nothing was compared with "
+            "them."
+        )
 
 
 def multiplied(factor: Factor, points: Points, sender: str) -> Points:
@@ -150,9 +181,18 @@ class PseudonymJoin:
         Assumes: the helper colludes with no owner. With the key it finds out by trial who is at which owner.
     """
 
-    def __init__(self, messenger: Messenger, owners: Sequence[str], helper: str, draw: Draw = os.urandom) -> None:
+    def __init__(
+        self,
+        messenger: Messenger,
+        owners: Sequence[str],
+        helper: str,
+        draw: Draw = os.urandom,
+        *,
+        at_most: int | None = None,
+    ) -> None:
         if helper in owners:
             raise EngineError(OWNER_COMPARES)
+        self._at_most = at_most
         self._messenger, self._owners, self._helper = messenger, tuple(owners), helper
         self._party, self._draw = messenger.party, draw
 
@@ -192,12 +232,10 @@ class PseudonymJoin:
 
     def _send(self, identifiers: Sequence[str], made_up: int) -> tuple[IntArray, int]:
         """Send this owner's pseudonyms in their own order; return that order and how many they are."""
-        pseudonyms = pseudonyms_of(
-            identifiers, len(identifiers), agree_on_key(self._messenger, self._owners, self._draw)
-        )
+        key = agree_on_key(self._messenger, self._owners, self._draw)
+        pseudonyms = pseudonyms_of(padded(identifiers, made_up, self._draw), len(identifiers) + made_up, key)
         if have_repeated(pseudonyms):
             raise EngineError("An identifier is listed twice. Nothing was compared.")
-        pseudonyms = np.concatenate([pseudonyms, made_up_pseudonyms(made_up)])
         order = np.argsort(pseudonyms)
         send_list(self._messenger, self._helper, PSEUDONYMS, pseudonyms[order].tobytes())
         return order, len(pseudonyms)
@@ -208,6 +246,7 @@ class PseudonymJoin:
         for owner in self._owners:
             content = receive_list(self._messenger, owner, PSEUDONYMS)
             pseudonyms = pseudonyms_from_bytes(content)
+            refuse_more_than(self._at_most, len(pseudonyms), owner)
             if have_repeated(pseudonyms):
                 raise ProgramMismatchError(f"Party '{owner}' sent no list of pseudonyms. Nothing was compared.")
             lists.append(np.sort(pseudonyms))

@@ -283,22 +283,12 @@ class SpuEngine(MarkingNode):
 
     def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """The positions of the common records among one's own, by private set intersection."""
-        return self._common(identifiers or [], made_up=0)
-
-    def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
-        """Whether both parties list the same identifier, by private set intersection of padded lists."""
-        if padded_to and len(identifiers) > padded_to:
-            raise EngineError("More identifiers than the public length they are to be padded to. Nothing was sent.")
-        # The intersection shows the lists' lengths, so made-up entries that nobody shares fill them up.
-        return len(self._common(identifiers, made_up=max(0, padded_to - len(identifiers)))) > 0
-
-    def _common(self, identifiers: Sequence[str], made_up: int) -> IntArray:
-        """The positions of the common identifiers, in an order that both parties share."""
+        own: Sequence[str] = identifiers or []
         key = joint_key(self.exchange(IDENTIFIERS_KEY, part_of_key()))
-        pseudonyms = pseudonyms_of(identifiers, len(identifiers), key)
+        pseudonyms = pseudonyms_of(own, len(own), key)
         if have_repeated(pseudonyms):
             raise EngineError("An identifier is listed twice. Nothing was compared.")
         # At least one is made up: SPU shows the other party a hash of the whole list, from which somebody who knows
         # nearly all of it could find the rest by trial.
-        pseudonyms = np.concatenate([pseudonyms, made_up_pseudonyms(1 + made_up)])
+        pseudonyms = np.concatenate([pseudonyms, made_up_pseudonyms(1)])
         return positions_of(self._ask(Intersect(pseudonyms)), pseudonyms)

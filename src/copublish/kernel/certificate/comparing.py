@@ -9,8 +9,8 @@ from copublish.agreement.model import Agreement
 from copublish.kernel.noise.shared_laplace import NoiseShares
 
 Way = Literal["intersection", "pseudonyms", "chain", "rounds"]
-"""Two parties intersect lists; a helper compares pseudonyms; owners find common records from one to the next; or lists
-go to all owners, who look for people at two of them."""
+"""Two parties intersect lists to join them; a helper compares pseudonyms; owners find common records from one to the
+next; or lists go to all owners, who look for people at two of them."""
 
 
 def way_of(agreement: Agreement) -> Way | None:
@@ -19,9 +19,9 @@ def way_of(agreement: Agreement) -> Way | None:
         return None
     if agreement.helper is not None:
         return "pseudonyms"
-    if agreement.engine.name == "spu" and len(agreement.parties) == 2:
-        return "intersection"
-    return "chain" if agreement.joins_by_identifier else "rounds"
+    if not agreement.joins_by_identifier:
+        return "rounds"
+    return "intersection" if agreement.engine.name == "spu" and len(agreement.parties) == 2 else "chain"
 
 
 def seen_in_comparing(agreement: Agreement, party: str, by: str) -> list[str]:
@@ -69,9 +69,7 @@ def _links(agreement: Agreement, party: str) -> list[str]:
 
 def _search(agreement: Agreement, party: str, by: str, way: Way) -> list[str]:
     """What is learned where people at two owners are looked for."""
-    any_or_which = "which of its people, if any, are" if way == "intersection" else "whether any person is"
-    where = "at another party too" if way == "intersection" else "at two parties"
-    seen = [f"{any_or_which} {where} {by} (the run ends if there are any)"]
+    seen = [f"whether any person is at two parties {by} (the run ends if there are any)"]
     if way == "rounds" and party == agreement.owners[0]:
         seen.append("if any person is at two parties, how many people any of the owners share, and not who they are")
     if not agreement.records.public and (party in agreement.owners or party == agreement.helper):
@@ -108,9 +106,7 @@ def not_protected_in_comparing(agreement: Agreement) -> list[str]:
             "From it and any one owner that help each other: every owner's people, by trial."
         )
     if not agreement.joins_by_identifier and way is not None:
-        which = "which of their people are at another party too" if way == "intersection" else ""
-        what = which or "whether any person is at two of them"
-        found.append(f"From the other parties: {what} (the run ends if any are).")
+        found.append("From the other parties: whether any person is at two of them (the run ends if any are).")
     return found
 
 

@@ -22,6 +22,9 @@ Kind = Literal["common records", "people at two parties"]
 
 KEY_BYTES = 32
 
+USUAL_ALIGNMENTS = 5
+"""How often a data set may be compared unless its owner says otherwise: a run, and some that had to be repeated."""
+
 _HEXADECIMAL = re.compile(r"[0-9a-f]{64}")
 
 
@@ -104,23 +107,26 @@ class Alignments(LedgerFile):
     """The comparisons in a ledger, and the most of them that a data set may see."""
 
     def limit_alignments(self, dataset: str, most: int | None) -> None:
-        """State how often a data set may be compared, ever; none for any number, which is how it starts."""
+        """State how often a data set may be compared, ever; none for any number."""
         if most is not None and most < 0:
             raise ValueError(f"a limit is never below 0, got {most}")
         with self._transaction():
             self._insert("alignment_limits", dataset=dataset, most=most, set_at=now())
 
     def alignment_limit(self, dataset: str) -> int | None:
-        """How often a data set may be compared in all; none for any number."""
+        """How often a data set may be compared in all; none for any number, which its owner has to state."""
         with self._reading():
             query = "SELECT most FROM alignment_limits WHERE dataset = ? ORDER BY id DESC LIMIT 1"
             row = self._database.execute(query, (dataset,)).fetchone()
-            return None if row is None or row[0] is None else _count(row[0], dataset, "alignment_limits.most")
+            if row is None:
+                return USUAL_ALIGNMENTS
+            return None if row[0] is None else _count(row[0], dataset, "alignment_limits.most")
 
     def datasets_with_alignment_limits(self) -> list[str]:
-        """The data sets that may be compared so often and no more."""
+        """The data sets that were compared, or have a stated limit, and may be compared so often and no more."""
+        query = "SELECT dataset FROM alignment_limits UNION SELECT dataset FROM alignments ORDER BY dataset"
         with self._reading():
-            rows = self._database.execute("SELECT DISTINCT dataset FROM alignment_limits ORDER BY dataset").fetchall()
+            rows = self._database.execute(query).fetchall()
             named = [read_text(dataset, dataset, "alignment_limits.dataset") for (dataset,) in rows]
         return [dataset for dataset in named if self.alignment_limit(dataset) is not None]
 

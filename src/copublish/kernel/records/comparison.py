@@ -17,6 +17,7 @@ import hmac
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.protocol.table import LISTS, NO_LIST
+from copublish.errors import FragmentError
 from copublish.kernel.certificate.promise import compared_by
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.records.fragment import Fragment
@@ -55,6 +56,28 @@ def compares_identifiers(agreement: Agreement, party: str) -> bool:
     return party in agreement.owners and agreement.compares_people
 
 
+def refuse_long_list(agreement: Agreement, fragment: Fragment) -> None:
+    """Raise if a party is about to join records by a longer list of people than the public bound.
+
+    Raises:
+        FragmentError: Naming the bound, and not the length.
+
+    Privacy:
+        Reveals: to the other parties, that a list is longer, where they learn lengths of lists anyway or a helper does.
+            Where every party has other people, nothing: longer lists are cut and shorter ones padded.
+    """
+    identifiers = fragment.identifiers
+    if agreement.joins_by_identifier and identifiers is not None and len(identifiers) > agreement.most_listed:
+        raise FragmentError(
+            fragment.party,
+            [
+                f"Column '{agreement.records.identifier}': it lists more than {agreement.most_listed:,} people, twice "
+                "records.expected, which is the most that are compared. Nobody was. List only people whom the release "
+                "may be about, or agree on a larger records.expected."
+            ],
+        )
+
+
 def record_comparison(agreement: Agreement, fragment: Fragment, engine: Engine, ledger: Ledger) -> list[str]:
     """Write into the ledger that identifiers are about to be compared, before anything about them is sent.
 
@@ -62,6 +85,7 @@ def record_comparison(agreement: Agreement, fragment: Fragment, engine: Engine, 
         Sentences for this party's person: whose list is another one than before.
 
     Raises:
+        FragmentError: If this party lists more people than may be compared. Nothing is written then.
         BudgetExceededError: If the data set was compared as often as its owner allows.
         ProgramMismatchError: If a party told something else than a commitment.
 
@@ -71,6 +95,7 @@ def record_comparison(agreement: Agreement, fragment: Fragment, engine: Engine, 
             other people, nothing: there even their number is protected, and one person more would show.
     """
     party, number, told = fragment.party, None, NO_LIST
+    refuse_long_list(agreement, fragment)
     if compares_identifiers(agreement, party):
         key = ledger.key_of_lists(agreement.dataset)
         commitment = commitment_to(fragment.identifiers, key)

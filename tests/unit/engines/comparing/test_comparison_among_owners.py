@@ -122,6 +122,49 @@ def test_repeated_and_too_many_identifiers_are_not_sent():
         all_of(run({"a": ["x", "y"], "b": ["x"]}, look(1)))
 
 
+def test_an_owner_that_lists_more_people_than_agreed_is_named_by_whoever_gets_its_list():
+    lists = {"a": ["x"], "b": ["x", "y", "z"], "c": ["x"]}
+    post = Post(tuple(lists))
+    outcomes = post.run(
+        lambda messenger: AmongOwners(messenger, tuple(lists), at_most=2).common(lists[messenger.party])
+    )
+    assert isinstance(outcomes["a"], ProgramMismatchError)
+    assert "Party 'b' lists more than 2 people, twice records.expected" in str(outcomes["a"])
+    assert all(isinstance(outcomes[owner], EngineError) for owner in ("b", "c"))
+    found = Post(tuple(lists)).run(
+        lambda messenger: AmongOwners(messenger, tuple(lists), at_most=3).common(lists[messenger.party])
+    )
+    assert [len(places) for places in all_of(found).values()] == [1, 1, 1]
+
+
+class Work:
+    """How often points were looked for, multiplied and digested at one owner."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.digests = self.multiplications = 0
+        first_point, multiple = curve._first_point, Factor._multiple
+
+        def counted_point(digest: bytes) -> Any:
+            self.digests += 1
+            return first_point(digest)
+
+        def counted_multiple(factor: Factor, point: Any) -> bytes:
+            self.multiplications += 1
+            return multiple(factor, point)
+
+        monkeypatch.setattr(curve, "_first_point", counted_point)
+        monkeypatch.setattr(Factor, "_multiple", counted_multiple)
+
+
+@pytest.mark.parametrize("listed", [0, 1, 7, 12])
+def test_the_work_of_looking_for_people_depends_on_the_public_length_only(monkeypatch, listed):
+    """Else the time until the first list is sent would tell how many people an owner has."""
+    work = Work(monkeypatch)
+    all_of(run({"a": [f"a{number}" for number in range(listed)], "b": []}, look(12)))
+    # Each owner makes points of its own list, and multiplies that one and the other's.
+    assert (work.digests, work.multiplications) == (2 * 12, 2 * 2 * 12)
+
+
 def test_an_engine_that_nobody_told_how_compares_nobody():
     engine = ComparesByMessages()
     for ask in (lambda: engine.align(["x"]), lambda: engine.have_common(["x"], padded_to=3)):

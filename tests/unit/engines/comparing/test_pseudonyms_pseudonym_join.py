@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.agreement.protocol.table import COMMON_PLACES, PSEUDONYMS
+from copublish.engines.comparing import pseudonyms
 from copublish.engines.comparing.pseudonyms import PSEUDONYM_BYTES, PseudonymJoin
 from copublish.engines.masked_sums import MaskedSumEngine
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
@@ -52,6 +53,21 @@ def test_a_person_at_two_owners_is_found_and_lists_have_the_public_length(lists,
     assert set(found.values()) == {len(set().union(*lists)) < sum(map(len, lists))}
     sent = [content for _, _, topic, content in post.sent if topic == PSEUDONYMS.topic]
     assert {len(content) for content in sent} == {PSEUDONYM_BYTES * length}
+
+
+def test_pseudonyms_of_made_up_people_are_made_like_those_of_others(monkeypatch):
+    asked: list[int] = []
+    original = pseudonyms.pseudonyms_of
+
+    def counted(identifiers, how_many, key):
+        found = list(identifiers)
+        asked.append(len(found))
+        return original(found, how_many, key)
+
+    monkeypatch.setattr(pseudonyms, "pseudonyms_of", counted)
+    lists = {owner: ["x"] * (number == 1) for number, owner in enumerate(OWNERS)}
+    all_of(run(lists, lambda engine, own: engine.have_common(own, padded_to=9)))
+    assert asked == [9] * len(OWNERS)
 
 
 def test_the_helper_sees_names_that_change_and_no_part_of_the_key():

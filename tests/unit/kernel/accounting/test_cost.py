@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from copublish import Agreement, agreement_from_mapping
 from copublish.engines.ideal import Room
+from copublish.errors import AgreementError
 from copublish.kernel.accounting.cost import NOTHING, Cost, cost_of
 from copublish.kernel.accounting.disclosures import NEIGHBORS, Measure, Select
 from copublish.kernel.certificate.certificate import Certificate
@@ -138,9 +139,14 @@ def agreements(draw: st.DrawFn) -> Agreement:
         },
     )
     mapping["class"]["values"] = ["no", "yes", "maybe"][: draw(st.integers(2, 3))]
-    return agreement_from_mapping(
+    agreement = agreement_from_mapping(
         repartition(mapping, draw(st.sampled_from(["horizontal", "vertical", "arbitrary"])), parties)
     )
+    try:
+        plan_of(agreement)
+    except AgreementError:  # so little is left for a specialization that the engine's integers cannot hold its noise
+        reject()
+    return agreement
 
 
 def run(agreement: Agreement, records: int, seed: int) -> tuple[Certificate, dict[str, list[Cost]]]:
@@ -197,8 +203,7 @@ def test_charged_and_certified_disclosures_of_a_run_add_up_to_exactly_the_agreed
     agreement: Agreement, records: int, seed: int
 ) -> None:
     relation = agreement.privacy.neighbors
-    if agreement.partition == "horizontal":  # more rows than twice the public estimate are refused
-        records = min(records, 2 * agreement.records.expected)
+    records = min(records, 2 * agreement.records.expected)  # more people than twice the public estimate are refused
     certificate, charged = run(agreement, records, seed)
     certified = [Fraction(made.epsilon[relation]) for made in certificate.disclosures]
     assert sum(certified) == agreement.epsilon

@@ -102,7 +102,7 @@ def test_what_others_learn_is_said_where_it_applies_and_nowhere_else(case) -> No
     not_protected, views = " ".join(certificate.not_protected), certificate.views
     assert ("who is in the table" in not_protected) == (partition != "horizontal")
     assert ("which party holds which cell" in not_protected) == (partition == "arbitrary")
-    assert ("are at another party too" in not_protected) == (partition == "horizontal")
+    assert ("whether any person is at two of them" in not_protected) == (partition == "horizontal")
     assert ("the class, which all of them hold" in not_protected) == (partition != "horizontal")
     assert ("number of records, which the agreement makes public" in not_protected) == public
     assert certificate.public_facts.number_of_records == (40 if public else None)
@@ -113,7 +113,7 @@ def test_what_others_learn_is_said_where_it_applies_and_nowhere_else(case) -> No
         assert ("common to all parties" in seen) == (partition != "horizontal")
         assert ("number of common records" in seen) == (partition != "horizontal")
         assert ("number of records of every party" in seen) == (partition == "horizontal" and public)
-        assert ("at another party too" in seen) == (partition == "horizontal")
+        assert ("whether any person is at two parties" in seen) == (partition == "horizontal")
         assert ("how many records each party has" in seen) == (partition != "horizontal")
         assert ("which party holds which cell" in seen) == (partition == "arbitrary")
         assert "digest" not in seen  # nothing about class columns is compared
@@ -134,8 +134,8 @@ def test_records_without_an_identifier_are_an_assumption(partition: str) -> None
     certificate = certificate_for(agreement_from_mapping(mapping))
     expected = "listed by two parties" if partition == "horizontal" else "same people in the same order"
     assert any(expected in line for line in certificate.assumptions)
-    assert not any("are at another party too" in line for line in certificate.not_protected)
-    assert not any("at another party too" in line for view in certificate.views.values() for line in view)
+    assert not any("whether any person is at two of them" in line for line in certificate.not_protected)
+    assert not any("at two parties" in line for view in certificate.views.values() for line in view)
     assert "The engine is sound." in certificate.assumptions
 
 
@@ -150,7 +150,7 @@ def test_how_people_are_told_apart_is_said_to_whoever_asks_what_is_learned_or_as
         (line,) = [line for line in certificate.views["p0"] if "by 'id'" in line]
         assert expected in line
         assert ("ignoring" in line) == (certificate is ruled)
-        assert line.startswith("which of its")
+        assert line.startswith("whether any person" if partition == "horizontal" else "which of its")
 
 
 def test_the_length_that_hides_how_many_people_a_horizontal_party_lists_is_said() -> None:

@@ -44,8 +44,6 @@ def test_two_parties_intersect_lists():
     assert way_of(agreement) == "intersection"
     each = [f"{COMMON}, and how many records each party has", COMMITMENT, "the number of common records"]
     assert learned(agreement) == {"p0": each, "p1": each}
-    which = "which of its people, if any, are at another party too by 'id' (the run ends if there are any)"
-    assert learned(agreement_of("horizontal", 2)) == {"p0": [which, LENGTH], "p1": [which, LENGTH]}
 
 
 @pytest.mark.parametrize("idle", [False, True])
@@ -104,6 +102,13 @@ def test_a_helper_learns_sizes_and_the_pattern_and_owners_the_outcome_alone(part
     assert any(
         line.startswith("'helper', which compares the owners' pseudonyms, colludes") for line in said.assumptions
     )
+
+
+def test_of_two_owners_of_whole_rows_none_learns_who_is_at_both():
+    agreement = agreement_of("horizontal", 2)
+    assert way_of(agreement) == "rounds"
+    numbers = "if any person is at two parties, how many people any of the owners share, and not who they are"
+    assert learned(agreement) == {"p0": [ANY, numbers, LENGTH], "p1": [ANY, LENGTH]}
 
 
 def test_where_people_at_two_owners_are_looked_for_the_first_owner_or_the_helper_learns_numbers():
