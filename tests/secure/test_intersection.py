@@ -88,9 +88,10 @@ def look_for_people_at_both(engine, identifiers):
     return engine.have_common(identifiers, padded_to=30)
 
 
-def test_people_at_two_parties_are_never_looked_for_by_an_intersection(pair):
+def test_people_at_two_parties_are_never_looked_for_by_an_intersection():
     """It would tell each party which of its people they are."""
-    answers = pair.do(look_for_people_at_both, ["a", "both"], ["both"])
+    with Pair(timeout_seconds=20) as parties:
+        answers = parties.do(look_for_people_at_both, ["a", "both"], ["both"])
     assert all("There is no agreed way to compare people. Nothing was compared" in answer for answer in answers)
 
 
