@@ -51,6 +51,22 @@ def is_placeholder(value: object) -> bool:
 LARGEST_FILE = 16 * MIB
 """Of an agreement, and of a file with taxonomies."""
 
+DEEPEST = 64
+"""Sections in sections. Every part of a dotted key is one, and reading a key takes the square of its parts."""
+
+_STRINGS_AND_COMMENTS = re.compile(
+    r""""{3}(?:[^"\\]|\\.|"(?!""))*+"{3,5}"""
+    r"""|'{3}(?:[^']|'(?!''))*+'{3,5}"""
+    r'''|"(?:[^"\\\n]|\\.)*+"'''
+    r"""|'[^'\n]*+'"""
+    r"|(#[^\n]*+)",
+    re.DOTALL,
+)
+_LONG_KEY = re.compile(r"(?<![\w-])[\w-]++(?:[ \t]*+\.[ \t]*+[\w-]++){" + str(DEEPEST) + "}")
+"""More parts with dots between them than any key has, once every string is a word."""
+
+TOO_DEEP = "has a number or a nesting that is too large to read"
+
 MOST_UNSAFE = 10
 """How many texts with control characters are named at once."""
 
@@ -90,8 +106,11 @@ def content_from_text(text: str, source: str) -> dict[str, Any]:
     Raises:
         AgreementError: If it is no TOML.
     """
+    text = _newlines(text)
+    if _LONG_KEY.search(_STRINGS_AND_COMMENTS.sub(lambda found: "" if found[1] else "s", text)):
+        raise AgreementError(source, [TOO_DEEP])
     try:
-        return tomllib.loads(_newlines(text), parse_float=Decimal)
+        content = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as exc:
         hint = (
             "Text needs quotes, decimals a point (1.5), each section stands once, and true and false are written in "
@@ -99,12 +118,28 @@ def content_from_text(text: str, source: str) -> dict[str, Any]:
         )
         raise AgreementError(source, [f"not valid TOML: {_plain(str(exc))}. {hint}"]) from exc
     except (ValueError, ArithmeticError, RecursionError) as exc:
-        raise AgreementError(source, ["has a number or a nesting that is too large to read"]) from exc
+        raise AgreementError(source, [TOO_DEEP]) from exc
+    if _is_deep(content):
+        raise AgreementError(source, [TOO_DEEP])
+    return content
+
+
+def _is_deep(content: object) -> bool:
+    """True if mappings and lists are nested more deeply than any agreement has them."""
+    level = [content]
+    for _ in range(DEEPEST + 1):
+        level = [
+            item
+            for value in level
+            if isinstance(value, Mapping | list)
+            for item in (value.values() if isinstance(value, Mapping) else value)
+        ]
+    return bool(level)
 
 
 def taxonomy_files(path: Path) -> list[str]:
     """The names of the files beside an agreement that it takes taxonomies from. The agreement has been checked."""
-    content = tomllib.loads(_newlines(read_regular(path, LARGEST_FILE).decode("utf-8-sig")), parse_float=Decimal)
+    content = read_content(path)
     named = (attribute.get("taxonomy") for attribute in content["attributes"].values())
     return sorted({name for name in named if isinstance(name, str)})
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -52,9 +53,14 @@ def read_regular(path: Path, limit: int, *, follow: bool = True) -> bytes:
         OSError: If it cannot be read, is no ordinary file, or is larger; `strerror` says which.
     """
     with open_regular(path, follow=follow) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
-        content = file.read(limit + 1) if os.fstat(descriptor).st_size <= limit else None
-    if content is None or len(content) > limit:
-        raise OSError(errno.EFBIG, f"It is larger than {limit // MIB:,} MiB, the most that is read", str(path))
+        length = os.fstat(descriptor).st_size
+        if length > limit:
+            raise _too_large(limit, path)
+        content = file.read(length + 1)  # as much memory as there is to read, and not as may be
+        if len(content) > length:  # it grew meanwhile, or the system does not know how long it is
+            content += file.read(limit + 1 - len(content))
+    if len(content) > limit:
+        raise _too_large(limit, path)
     return content
 
 
@@ -64,6 +70,32 @@ def read_inside(folder: Path, name: str, limit: int) -> bytes:
     Raises:
         OSError: As `read_regular`, and if the name or a symbolic link leads out of the folder.
     """
+    return read_regular(_found_inside(folder, name), limit, follow=False)
+
+
+def digest_inside(folder: Path, name: str, limit: int) -> tuple[str, int]:
+    """The SHA-256 of such a file and its length. It is read piece by piece, so that memory does not grow with it.
+
+    Raises:
+        OSError: As `read_inside`.
+    """
+    found, digest, length = _found_inside(folder, name), hashlib.sha256(), 0
+    with open_regular(found, follow=False) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+        if os.fstat(descriptor).st_size > limit:
+            raise _too_large(limit, found)
+        while piece := file.read(MIB):
+            digest.update(piece)
+            length += len(piece)
+            if length > limit:
+                raise _too_large(limit, found)
+    return digest.hexdigest(), length
+
+
+def _too_large(limit: int, path: Path) -> OSError:
+    return OSError(errno.EFBIG, f"It is larger than {limit // MIB:,} MiB, the most that is read", str(path))
+
+
+def _found_inside(folder: Path, name: str) -> Path:
     try:
         inside, found = folder.resolve(), (folder / name).resolve()
     except ValueError:  # a NUL in the name
@@ -72,7 +104,7 @@ def read_inside(folder: Path, name: str, limit: int) -> bytes:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) from None
     if not found.is_relative_to(inside):
         raise PermissionError(errno.EPERM, "It lies outside of the folder", name)
-    return read_regular(found, limit, follow=False)
+    return found
 
 
 AT_FDCWD = -100

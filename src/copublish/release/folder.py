@@ -231,8 +231,8 @@ def refuse_unreadable(release: Release) -> None:
     Raises:
         ReleaseError: If nobody could read it.
     """
-    files, folder = release.files(), Path(release.certificate.release)
-    _loaded(folder, stored_release(folder, files.__getitem__))
+    folder = Path(release.certificate.release)
+    _loaded(folder, stored_release(folder, release.files()))
 
 
 def _loaded(folder: Path, stored: StoredRelease) -> Release:

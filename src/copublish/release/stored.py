@@ -2,26 +2,65 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from copublish.errors import ReleaseError, plain_text, unsafe_texts
-from copublish.files.regular import MIB, read_inside
+from copublish.files.regular import MIB, digest_inside, read_inside
 from copublish.kernel.accounting.statements import UNBOUNDED, Law
 from copublish.kernel.certificate.certificate import CERTIFICATE_FORMAT, Certificate
 from copublish.release.evidence.signatures import CERTIFICATE_FILE, README_FILE, SIGNATURES_FILE, Signatures, digests_of
 from copublish.release.staging import where_it_is
 
-LARGEST_JSON = 256 * MIB
-"""Of a certificate, of measurements, and of a model."""
+LARGEST_CERTIFICATE = 16 * MIB
+"""Of a certificate, of signatures, and of a README: objects of Python take many times the memory of their text."""
 
-LARGEST_TABLE = 4096 * MIB
-"""Of a file with a table."""
+LARGEST_JSON = 64 * MIB
+"""Of all other JSON files of a release together."""
+
+LARGEST_TABLES = 4096 * MIB
+"""Of all other files of a release together. Where one file has several names, it counts for each."""
+
+MOST_FILES = 100_000
+
+LONGEST_NAME = 120
+"""Characters of a name that a message shows."""
+
+
+class Contents(Mapping[str, bytes]):
+    """The files of a release by name. Those that hold no JSON are read when they are asked for, and checked again.
+
+    Args:
+        folder: Where they are.
+        in_memory: Those that were read already.
+        digests: The digest that each of the others has to have.
+    """
+
+    def __init__(self, folder: Path, in_memory: Mapping[str, bytes], digests: Mapping[str, str]) -> None:
+        self._folder, self._in_memory, self._digests = folder, in_memory, digests
+
+    def __getitem__(self, name: str) -> bytes:
+        if name in self._in_memory:
+            return self._in_memory[name]
+        content = content_of(self._folder, name) if name in self._digests else None
+        if content is None:
+            raise KeyError(name)
+        _refuse_other_digest(self._folder, name, hashlib.sha256(content).hexdigest(), self._digests[name])
+        return content
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._digests, **self._in_memory})
+
+    def __len__(self) -> int:
+        return len(self._digests.keys() | self._in_memory.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._in_memory or name in self._digests
 
 
 @dataclass(frozen=True)
@@ -30,8 +69,7 @@ class StoredRelease:
 
     Attributes:
         certificate: Its certificate, without the digests.
-        contents: The bytes of every file that the certificate names, of the certificate itself, and of the README if
-            there is one.
+        contents: Every file that the certificate names, the certificate itself, and the README if there is one.
         file_digests: Their SHA-256, by name.
         signatures: The signatures as they are written there. `verify_release` checks them.
     """
@@ -48,52 +86,87 @@ def read_stored_release(folder: Path) -> StoredRelease:
     Raises:
         ReleaseError: If it is not there, incomplete, or a file is not the one that was published.
     """
-    stored = stored_release(folder, partial(content_of, folder))
+    in_memory = {CERTIFICATE_FILE: content_of(folder, CERTIFICATE_FILE, LARGEST_CERTIFICATE)}
+    certificate = _certificate(folder, in_memory[CERTIFICATE_FILE])
+    named = certificate.files or {}
+    if len(named) > MOST_FILES:
+        raise ReleaseError(f"'{folder}/{CERTIFICATE_FILE}' names more than {MOST_FILES:,} files.")
+    left_for_json, left_for_tables = LARGEST_JSON, LARGEST_TABLES
+    digests: dict[str, str] = {}
+    for name in named:
+        if name.endswith(".json"):
+            in_memory[name] = content_of(folder, name, left_for_json)
+            left_for_json -= len(in_memory[name])
+        else:
+            with _release_errors(folder, name):
+                digests[name], length = digest_inside(folder, name, left_for_tables)
+            left_for_tables -= length
+    with suppress(ReleaseError):  # the certificate does not name it, and tables can be read without it
+        in_memory[README_FILE] = content_of(folder, README_FILE, LARGEST_CERTIFICATE)
+    digests = dict(sorted({**digests, **digests_of(in_memory)}.items()))
+    stored = _stored(folder, certificate, Contents(folder, in_memory, named), digests)
     return replace(stored, signatures=_signatures(folder))
 
 
-def stored_release(folder: Path, read: Callable[[str], bytes]) -> StoredRelease:
-    """A release without its signatures, its files compared with the digests in its certificate.
+def stored_release(folder: Path, files: Mapping[str, bytes]) -> StoredRelease:
+    """A release that is not in a folder yet, without its signatures, as it would be read from there.
 
     Args:
-        folder: Its folder, for messages.
-        read: The content of a file by its name.
+        folder: How messages call it.
+        files: All of its files.
 
     Raises:
-        ReleaseError: If it is incomplete, or a file is not the one that was published.
+        ReleaseError: If nobody could read it.
     """
-    contents = {CERTIFICATE_FILE: read(CERTIFICATE_FILE)}
-    certificate = _certificate(folder, contents[CERTIFICATE_FILE])
+    json_files = [len(content) for name, content in files.items() if name.endswith(".json")]
+    if sum(json_files) > LARGEST_JSON or sum(map(len, files.values())) > LARGEST_TABLES or len(files) > MOST_FILES:
+        raise ReleaseError(f"The release '{folder}' is larger than one may be.")
+    return _stored(folder, _certificate(folder, files[CERTIFICATE_FILE]), files, digests_of(files))
+
+
+def _stored(
+    folder: Path, certificate: Certificate, contents: Mapping[str, bytes], digests: Mapping[str, str]
+) -> StoredRelease:
     named = certificate.files or {}
-    contents |= {name: read(name) for name in named}
-    with suppress(ReleaseError):  # the certificate does not name it, and tables can be read without it
-        contents[README_FILE] = read(README_FILE)
-    digests = digests_of(contents)
     for name, digest in named.items():
-        if digests.get(name) != digest:
-            raise ReleaseError(f"'{folder}/{name}' is not the file that was published: its digest differs.")
+        _refuse_other_digest(folder, name, digests.get(name), digest)
     for name in named:
         if name.endswith(".json"):
             _refuse_unsafe(folder, name, contents[name])
     return StoredRelease(replace(certificate, files=None), contents, digests)
 
 
-def content_of(folder: Path, name: str) -> bytes:
+def _refuse_other_digest(folder: Path, name: str, digest: str | None, named: str) -> None:
+    if digest != named:
+        raise ReleaseError(
+            f"'{folder}/{plain_text(name, LONGEST_NAME)}' is not the file that was published: its digest differs."
+        )
+
+
+def content_of(folder: Path, name: str, limit: int = LARGEST_TABLES) -> bytes:
     """Read a file of a release folder. Somebody else may have written its name and its content.
 
     Raises:
         ReleaseError: If it is not there, or is no file that is read.
     """
+    with _release_errors(folder, name):
+        return read_inside(folder, name, limit)
+
+
+@contextmanager
+def _release_errors(folder: Path, name: str) -> Iterator[None]:
+    """Refuse a name that no file of a release has; what goes wrong inside becomes an error about the release."""
     parts = name.split("/")  # at most one folder below
     if len(parts) > 2 or any(part in ("", ".", "..") for part in parts) or not name.isprintable():
         raise ReleaseError(f"'{folder}/{CERTIFICATE_FILE}' names '{plain_text(name)}', which is no file of a release.")
     try:
-        return read_inside(folder, name, LARGEST_JSON if name.endswith(".json") else LARGEST_TABLE)
+        yield
     except FileNotFoundError as exc:
         aside = "" if folder.exists() else where_it_is(folder)
-        raise ReleaseError(f"'{folder}' is no complete release folder: {name} is missing.{aside}") from exc
+        missing = plain_text(name, LONGEST_NAME)
+        raise ReleaseError(f"'{folder}' is no complete release folder: {missing} is missing.{aside}") from exc
     except OSError as exc:
-        raise ReleaseError(f"'{folder}/{name}' cannot be read: {exc.strerror}.") from exc
+        raise ReleaseError(f"'{folder}/{plain_text(name, LONGEST_NAME)}' cannot be read: {exc.strerror}.") from exc
 
 
 def _refuse_unsafe(folder: Path, name: str, content: bytes) -> None:
@@ -143,6 +216,6 @@ def _signatures(folder: Path) -> Signatures | None:
     if not path.exists():
         return None
     try:
-        return Signatures.from_content(content_of(folder, SIGNATURES_FILE))
+        return Signatures.from_content(content_of(folder, SIGNATURES_FILE, LARGEST_CERTIFICATE))
     except ValueError as exc:
         raise ReleaseError(f"'{path}' cannot be read as signatures: {plain_text(exc)}.") from exc

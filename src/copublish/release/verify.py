@@ -29,6 +29,8 @@ SIGNERS_UNKNOWN = (
     "keys, too."
 )
 """What is said of a release whose keys nobody vouched for."""
+MOST_NAMED = 10
+"""How many files a finding names; the folder of a stranger may have any number."""
 
 UNSIGNED = (
     f"there is no {SIGNATURES_FILE}, so nobody can tell who made this release, nor whether all of it was changed "
@@ -180,7 +182,9 @@ def _whole(folder: Path, digests: Mapping[str, str], signed: Signatures) -> Iter
         f"'{plain_text(name)}' was not signed" for name in sorted(there - links - files.keys() - {SIGNATURES_FILE})
     ]
     wrong += changed_files(digests, {name: digest for name, digest in files.items() if name in there - links})
-    yield Finding("signed files", not wrong, "; ".join(wrong) or f"all {len(files)}, and no others")
+    also = f"; and {len(wrong) - MOST_NAMED:,} more" if len(wrong) > MOST_NAMED else ""
+    said = "; ".join(wrong[:MOST_NAMED]) + also
+    yield Finding("signed files", not wrong, said or f"all {len(files)}, and no others")
 
 
 def _names_in(folder: Path, signed: Collection[str]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from copublish.errors import MeetingError, PassphraseError
+from copublish.errors import MeetingError, PassphraseError, plain_text
 from copublish.files.home import identities_folder, make_private_folder
 from copublish.release.evidence.signing import (
     CLOCK_TOLERANCE,
@@ -53,7 +53,9 @@ __all__ = [
 ]
 
 USUAL_DAYS = 825
-NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""A common name in a certificate has at most 64 characters (RFC 5280, upper bounds)."""
+
 KEY_FILE, CERTIFICATE_FILE = "key.pem", "certificate.pem"
 
 Passphrase = Callable[[str], str]
@@ -133,7 +135,10 @@ def make_identity(name: str, *, passphrase: str | None = None) -> str:
         MeetingError: If there is an identity already, the name cannot be one, or the folder cannot be written.
     """
     if NAME_PATTERN.fullmatch(name) is None:
-        raise MeetingError(f"A party's name has letters, digits, '.', '_' and '-' only, got '{name}'.")
+        raise MeetingError(
+            f"A party's name has up to 64 letters, digits, '.', '_' and '-' and nothing else, got "
+            f"'{plain_text(name, 80)}'."
+        )
     from copublish.party.party_file import draft_party_file
     from copublish.party.request import RunRequest
 
@@ -211,6 +216,7 @@ def load_identity(folder: Path, passphrase: Passphrase | None = None) -> Identit
         PassphraseError: If the key has a passphrase, and it is not known or wrong.
     """
     key_file, certificate_file = folder / KEY_FILE, folder / CERTIFICATE_FILE
+    refuse_shared_folder(folder)
     try:
         if key_file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise MeetingError(f"Others can read the key '{key_file}'. Take that right away: chmod 600 {key_file}")
@@ -230,12 +236,27 @@ def load_identity(folder: Path, passphrase: Passphrase | None = None) -> Identit
     return Identity(common_name(chain[0]), key_file, chain, key)
 
 
+def refuse_shared_folder(folder: Path) -> None:
+    """Raise if others can put files into a folder with a key: another key, or another party's settings.
+
+    Raises:
+        MeetingError: Naming the folder, and what to do.
+    """
+    try:
+        mode = folder.stat().st_mode
+    except OSError:
+        return  # whoever reads a file in it says what is wrong
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise MeetingError(f"Others can change what is in '{folder}'. Take that right away: chmod go-w {folder}")
+
+
 def certificates_in(folder: Path) -> Chain:
     """The certificates of an identity or a signer, which are public. No key is read.
 
     Raises:
         MeetingError: If they cannot be read, or the certificate has expired.
     """
+    refuse_shared_folder(folder)
     try:
         chain = tuple(x509.load_pem_x509_certificates((folder / CERTIFICATE_FILE).read_bytes()))
     except (OSError, ValueError, x509.InvalidVersion):

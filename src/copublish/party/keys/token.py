@@ -24,7 +24,7 @@ from pydantic.dataclasses import dataclass as typed
 from copublish.errors import MeetingError, PassphraseError, plain_text
 from copublish.files.home import make_private_folder
 from copublish.files.regular import MIB, read_regular
-from copublish.party.keys.identity import CERTIFICATE_FILE, Passphrase, self_signed
+from copublish.party.keys.identity import CERTIFICATE_FILE, Passphrase, refuse_shared_folder, self_signed
 from copublish.party.keys.signing_key import TOKEN_FILE
 from copublish.release.evidence.signing import (
     Chain,
@@ -118,6 +118,7 @@ def load_token_signer(folder: Path, pin: Passphrase | None) -> TokenSigner:
         PassphraseError: If the PIN is missing or wrong.
     """
     try:
+        refuse_shared_folder(folder)
         place = TokenPlace.from_json(json.loads(read_regular(folder / TOKEN_FILE, MIB)))
         chain = tuple(x509.load_pem_x509_certificates((folder / CERTIFICATE_FILE).read_bytes()))
     except FileNotFoundError as exc:

@@ -14,7 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.errors import MeetingError
-from copublish.party.keys.identity import certificate_problem, fingerprint, load_identity, new_identity
+from copublish.party.keys.identity import (
+    certificate_problem,
+    certificates_in,
+    fingerprint,
+    load_identity,
+    make_identity,
+    new_identity,
+)
+from copublish.party.keys.signing_key import TOKEN_FILE, load_signer
 from copublish.release.evidence.signing import common_name, pem_of
 from support.certificates import Authority, self_signed
 from support.profiles import examples
@@ -52,6 +60,33 @@ def test_a_key_that_others_can_read_is_refused(tmp_path):
     (tmp_path / "key.pem").chmod(0o640)
     with pytest.raises(MeetingError, match="chmod 600"):
         load_identity(tmp_path)
+
+
+@pytest.mark.parametrize("rights", [0o770, 0o707, 0o720, 0o702])
+def test_a_folder_in_which_others_can_put_a_key_is_refused(tmp_path, rights):
+    new_identity("bank", tmp_path / "id", days=30)
+    (tmp_path / "id").chmod(rights)
+    for look in (load_identity, load_signer, certificates_in):
+        with pytest.raises(MeetingError, match=f"chmod go-w {tmp_path / 'id'}"):
+            look(tmp_path / "id")
+    (tmp_path / "id").chmod(0o755)
+    assert load_identity(tmp_path / "id").name == "bank"
+
+
+def test_a_folder_with_the_place_of_a_token_is_refused_in_the_same_way(tmp_path):
+    (tmp_path / TOKEN_FILE).write_text("{}")
+    tmp_path.chmod(0o777)
+    with pytest.raises(MeetingError, match="Others can change what is in"):
+        load_signer(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["b" * 65, "b" * 5000, "bank\n", "", "a b"])
+def test_a_name_that_no_certificate_can_have_is_refused_with_words(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    with pytest.raises(MeetingError, match="up to 64 letters") as refused:
+        make_identity(name)
+    assert len(str(refused.value)) < 300
+    assert make_identity("b" * 64)
 
 
 def test_a_key_of_another_certificate_is_refused(tmp_path):

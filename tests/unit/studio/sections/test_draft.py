@@ -117,6 +117,12 @@ def test_text_that_cannot_be_read_names_its_line_and_stays(tmp_path):
     assert answer.status_code == 422 and "name = [" in answer.text and file.read_text() == "name = unquoted\n"
 
 
+def test_a_name_that_no_certificate_can_have_is_refused_with_words(tmp_path, monkeypatch):
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    answer = entered(tmp_path).submit("/draft/identity", {"party": "x" * 5000})
+    assert answer.status_code == 422 and "up to 64 letters" in answer.text
+
+
 def test_two_drafts_are_merged_by_choices_that_nobody_made_beforehand(tmp_path):
     mine = cp.drafts.draft()
     (tmp_path / "agreement.toml").write_text(cp.drafts.draft_text(mine))
