@@ -1,5 +1,7 @@
 # One image for every role: a party (copublish run), a relay (copublish relay), and everything else the command does.
-FROM python:3.11-slim
+# To build on bytes that you know, name them: --build-arg BASE=python:3.11-slim@sha256:...
+ARG BASE=python:3.11-slim
+FROM ${BASE}
 
 # The secure engine's libraries are linked with OpenMP, which the slim image leaves out.
 RUN apt-get update && apt-get install --no-install-recommends --yes libgomp1 && rm -rf /var/lib/apt/lists/*

@@ -20,7 +20,7 @@ from support.compose import FILE, read_compose
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "tutorials" / "containers.md"
-INSTRUCTIONS = {"FROM", "RUN", "WORKDIR", "COPY", "ENV", "USER", "ENTRYPOINT", "CMD"}
+INSTRUCTIONS = {"ARG", "FROM", "RUN", "WORKDIR", "COPY", "ENV", "USER", "ENTRYPOINT", "CMD"}
 PARTIES = {"bank", "loans", "clinic"}
 
 
@@ -34,7 +34,7 @@ def lint(text: str, root: Path = ROOT) -> list[str]:
     found, steps = [], instructions(text)
     said = dict(steps)
     found += [f"unknown: {word}" for word, _ in steps if word not in INSTRUCTIONS]
-    if steps[0] != ("FROM", "python:3.11-slim"):
+    if steps[:2] != [("ARG", "BASE=python:3.11-slim"), ("FROM", "${BASE}")]:
         found.append("another base, or a registry is named")
     if said.get("USER", "root") in ("root", "0") or [word for word, _ in steps].index("USER") > len(steps) - 2:
         found.append("runs as root")
@@ -61,7 +61,8 @@ def test_the_image_is_built_from_the_package_and_runs_it_as_nobody_special():
 
 BROKEN = {
     "root": ("USER copublish\n", "", "runs as root"),
-    "a registry": ("FROM python", "FROM registry.example/python", "a registry is named"),
+    "a registry": ("BASE=python", "BASE=registry.example/python", "a registry is named"),
+    "a base that cannot be named": ("FROM ${BASE}", "FROM python:3.11-slim", "another base"),
     "a missing file": ("constraints.txt ./", "nothing.txt ./", "not there: nothing.txt"),
     "a download": ("RUN pip", "RUN curl -O x && pip", "fetches something"),
     "another program": ('["copublish"]', '["bash"]', "something else than the program"),

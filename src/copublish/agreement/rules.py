@@ -11,6 +11,7 @@ from copublish.agreement.attributes import OTHER_LABEL, CategoricalAttribute
 from copublish.agreement.budget import broken_budget_rules
 from copublish.agreement.computation import broken_engine_rules
 from copublish.agreement.domain import MISSING_LABEL, NumericalDomain
+from copublish.agreement.names import look_alikes
 from copublish.agreement.parties import broken_network_rules
 from copublish.agreement.settings import known_settings
 
@@ -31,6 +32,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
     """One sentence for every rule that the agreement breaks."""
     return [
         *broken_network_rules(agreement),
+        *_look_alikes(agreement),
         *_owners(agreement),
         *_ledgers(agreement),
         *broken_engine_rules(agreement),
@@ -46,6 +48,16 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_class_disagreement(agreement),
         *agreement.mechanism.broken_rules(agreement),
     ]
+
+
+def _look_alikes(agreement: Agreement) -> Iterator[str]:
+    """Yield one sentence for every party or column that people would take for another one."""
+    for section, names in (("parties", agreement.parties), ("attributes", agreement.columns)):
+        for earlier, name in look_alikes(names):
+            yield (
+                f"{section}.{ascii(name)[1:-1]}: it looks like {earlier!a}. Letters of other scripts that look "
+                "Latin, capitals, spaces and what nobody sees tell no two names apart. Rename one of them"
+            )
 
 
 def _owners(agreement: Agreement) -> Iterator[str]:

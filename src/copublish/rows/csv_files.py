@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from copublish.errors import SourceError
+from copublish.rows.duckdb_settings import only
 from copublish.rows.encoding import BLANKS, Need
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def open_file(function: str, path: Path, options: Mapping[str, Any], held: ExitS
     held.callback(connection.close)
     # Moments are written alike on every machine, and no name in a query is a variable of this program.
     connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
+    connection.execute(only(path))
     given = "".join(f", {name} = {_literal(value)}" for name, value in options.items())
     scan = f"{function}({_literal(str(path))}{given})"
     described = connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608  # the path is quoted

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from copublish.errors import SourceError
+from copublish.rows.duckdb_settings import NOTHING_ELSE
 from copublish.rows.spark import SPARK_SCHEMES, close_spark, connect_spark, plain_address
 
 if TYPE_CHECKING:
@@ -163,7 +164,9 @@ def _connect_duckdb(table: DatabaseTable) -> Any:
     import ibis
 
     try:
-        return ibis.duckdb.connect(path, read_only=True)
+        connection = ibis.duckdb.connect(path, read_only=True)
+        connection.raw_sql(NOTHING_ELSE)
+        return connection
     except Exception as exc:  # messages can quote the file
         if "lock on file" in str(exc):
             raise SourceError(f"'{path}' is open in another program that writes to it. Close it there.") from None

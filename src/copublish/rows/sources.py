@@ -14,6 +14,7 @@ from copublish.errors import CopublishError, SourceError
 from copublish.files.regular import open_regular
 from copublish.rows.csv_files import ROWS_PER_BATCH, OpenFile, csv_options, csv_problem, open_file
 from copublish.rows.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
+from copublish.rows.duckdb_settings import NOTHING_ELSE
 from copublish.rows.encoding import Need, column_expression
 from copublish.rows.spark import analyze, silence_queries, spark_batches
 
@@ -222,6 +223,7 @@ def _connect(source: Source, held: ExitStack) -> Any:
         return connection
     connection = ibis.duckdb.connect()
     held.callback(connection.disconnect)
+    connection.raw_sql(NOTHING_ELSE)
     return connection
 
 

@@ -29,6 +29,7 @@ from copublish.types import TypedJson
 
 if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
+from copublish.agreement.names import as_seen
 
 KIND = "approval"
 MAX_APPROVALS, MAX_TEXT = 32, 500
@@ -39,13 +40,6 @@ PEERS_TOLERANCE = timedelta(days=1)
 
 MADE_LATER = timedelta(days=3)
 """An approval that is more than this after the day that counts was not there on it, whatever clocks say."""
-
-
-_ALSO_INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
-)
-"""What shows as nothing beside format characters: what Unicode calls ignorable by default (joiners of graphemes,
-fillers, selectors of variants), and the empty cell of Braille."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +112,7 @@ def approve(
     """
     for what, text in (("name", name), ("role", role), ("note", note)):
         is_one_line = len(text) <= MAX_TEXT and next(unsafe_texts(text), None) is None
-        if not is_one_line or (what != "note" and not _who(text)):
+        if not is_one_line or (what != "note" and not as_seen(text)):
             raise ApprovalError(f"The {what} has to be one line of 1 to {MAX_TEXT} printable characters.")
     if until is not None and until < today:
         raise ApprovalError(f"The last day, {until.isoformat()}, is over. Nothing was signed.")
@@ -167,7 +161,7 @@ def approval_problem(
 
 def number_of_people(approvals: Sequence[Approval]) -> int:
     """How many different people have approved."""
-    return len({_who(approval.name) for approval in approvals})
+    return len({as_seen(approval.name) for approval in approvals})
 
 
 def refuse_too_few(approvals: Sequence[Approval], needed: int, party: str, others: Sequence[str] = ()) -> None:
@@ -261,7 +255,7 @@ def plain_name(party: str, name: str) -> str:
 
 def is_same_person(name: str, other: str) -> bool:
     """Whether two names are one person's: neither capitals, spaces nor what nobody sees make another one."""
-    return _who(name) == _who(other)
+    return as_seen(name) == as_seen(other)
 
 
 def read_approvals(folder: Path) -> Mapping[Path, Approval]:
@@ -297,7 +291,7 @@ def approval_from_json(content: object) -> Approval:
         raise ValueError("it is not spelled as an approval")
     if not is_hash(approval.agreement_hash):  # files are named by it
         raise ValueError("an agreement's hash that is none")
-    if not _who(approval.name):
+    if not as_seen(approval.name):
         raise ValueError("an approval by nobody")
     for day in (approval.approved_on, approval.until):
         if day is not None and _day(day) is None:
@@ -311,13 +305,3 @@ def _day(text: str) -> date | None:
     except ValueError:
         return None
     return day if day.isoformat() == text else None
-
-
-def _who(name: str) -> str:
-    """A name as people are told apart: neither capitals, spaces nor what nobody sees make another person."""
-    seen = unicodedata.normalize("NFKC", "".join(character for character in name if not _is_invisible(character)))
-    return " ".join(unicodedata.normalize("NFKC", seen.casefold()).split())
-
-
-def _is_invisible(character: str) -> bool:
-    return unicodedata.category(character) == "Cf" or _ALSO_INVISIBLE.fullmatch(character) is not None
