@@ -9,11 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from OpenSSL import SSL
 
 import copublish as cp
 from copublish.agreement.protocol.table import STOP
 from copublish.errors import MeetingError, PartyLostError
 from copublish.party.keys.identity import new_identity
+from copublish.party.network import channel
 from copublish.party.network.meeting import Meeting
 from copublish.party.network.port import Port
 from copublish.party.network.rendezvous import Rendezvous, refuse_differences
@@ -29,6 +31,7 @@ FACTS = {"agreement: privacy": "a" * 64, "copublish": "1.0"}
 
 class Pair:
     def __init__(self, folder: Path) -> None:
+        self.log: list[tuple[str, dict[str, object]]] = []
         self.identities = {name: new_identity(name, folder / name, days=30) for name in NAMES}
         hosts = {name: f"127.0.0.1:{free_port()}" for name in NAMES}
         self.agreement = cp.agreement_from_mapping(
@@ -41,8 +44,14 @@ class Pair:
     def meet(
         self, port: Port, facts: dict[str, str] = FACTS, seconds: float = SECONDS, ends: float | None = None
     ) -> Meeting:
-        quiet = {"waiting": lambda what: None, "log": lambda event, **facts: None}
-        return Meeting(port, facts, wait_seconds=seconds, end_after_seconds=ends, **quiet)
+        return Meeting(
+            port,
+            facts,
+            wait_seconds=seconds,
+            end_after_seconds=ends,
+            waiting=lambda what: None,
+            log=lambda event, **facts: self.log.append((event, facts)),
+        )
 
 
 @pytest.fixture
@@ -68,6 +77,32 @@ def test_parties_that_meet_agree_on_a_run_and_every_run_is_another_one(pair, mon
             two.say_done()
             assert one.loss() is None
     assert len(runs) == 2
+
+
+HYBRID = "X25519MLKEM768"
+"""The group with ML-KEM, which a computer with many qubits does not break (FIPS 203), as TLS names it."""
+
+
+def test_parties_agree_on_keys_by_the_hybrid_group_and_say_so_in_their_logs(pair):
+    with pair.port("bank") as bank, pair.port("loans") as loans:
+        met = meet_both(pair, bank, loans)
+    assert [meeting.key_exchange for meeting in met] == [(HYBRID,)] * 2
+    assert [facts["key_exchange"] for event, facts in pair.log if event == "met"] == [HYBRID] * 2
+
+
+def test_a_party_with_older_libraries_is_met_and_what_was_used_is_said(pair, monkeypatch):
+    original = channel._context
+
+    def older(identity):
+        context = original(identity)
+        # pyOpenSSL has no public way to choose groups of TLS 1.3; this is what it would call.
+        assert SSL._lib.SSL_CTX_set1_curves_list(context._context, b"X25519") == 1
+        return context
+
+    with pair.port("bank") as bank, pair.port("loans") as loans:
+        monkeypatch.setattr(channel, "_context", older)
+        met = meet_both(pair, bank, loans)
+    assert [meeting.key_exchange for meeting in met] == [("X25519",)] * 2
 
 
 def test_a_party_that_was_started_again_is_met(pair):

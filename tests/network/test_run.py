@@ -47,6 +47,13 @@ def test_both_end_with_the_same_release_and_a_ledger_entry_each(released):
     assert certificate["engine"]["name"] == "spu"
 
 
+def test_the_certificate_says_how_connections_agreed_on_keys(released):
+    parties, _ = released
+    for name in NAMES:
+        certificate = json.loads((parties.home(name) / "release" / "certificate.json").read_text())
+        assert certificate["engine"]["key_exchange"] == ["X25519MLKEM768"]
+
+
 def test_both_have_signed_it_and_keep_each_others_signature_in_ledgers_that_hold(released):
     parties, _ = released
     known = {name: parties.identities[name].fingerprint for name in NAMES}

@@ -9,7 +9,17 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from copublish.agreement.model import Agreement
-from copublish.agreement.protocol.table import AUDIT, CAN_PAY, DATE, FIT, HEADS, ON_DISK, RELEASE, RESERVED
+from copublish.agreement.protocol.table import (
+    AUDIT,
+    CAN_PAY,
+    DATE,
+    FIT,
+    HEADS,
+    KEY_EXCHANGE,
+    ON_DISK,
+    RELEASE,
+    RESERVED,
+)
 from copublish.errors import (
     EngineError,
     InvalidInputsError,
@@ -90,12 +100,14 @@ class RunContext:
         notice: Is called with sentences for this party's person.
         software: Versions, for the certificate.
         audit: The audit that this party has; it goes into the certificate if all parties have the same.
+        key_exchange: The groups with which this party's connections agreed on keys; none without TLS.
     """
 
     progress: Progress
     notice: Notice
     software: Mapping[str, str]
     audit: AuditStatement | None = None
+    key_exchange: tuple[str, ...] = ()
 
 
 def run_release(
@@ -123,6 +135,7 @@ def run_release(
     engine.exchange(CAN_PAY, "can pay")
     day = _agreed_date(engine)
     audit = agreed_audit(context.audit, engine, context.notice)
+    groups = sorted({group for told in engine.exchange(KEY_EXCHANGE, list(context.key_exchange)) for group in told})
     progress("alignment", 0, 1)
     for changed in record_comparison(agreement, fragment, engine, ledger):
         context.notice(changed)
@@ -140,7 +153,8 @@ def run_release(
         result = plan.run(table, engine.computer, gate, progress)
         # From here on: released values only.
         progress("writing", 0, 1)
-        certificate = _certificate(plan, outlet, engine, gate, table.public_total, context.software, audit, day)
+        facts = (context.software, audit, day, groups)
+        certificate = _certificate(plan, outlet, engine, gate, table.public_total, *facts)
         release = outlet.publish(certificate, result)
         if len(set(engine.exchange(RELEASE, release.digest()))) > 1:
             raise EngineError("The parties ended with different releases. Nothing is published.")
@@ -191,6 +205,7 @@ def _certificate(
     software: Mapping[str, str],
     audit: AuditStatement | None,
     day: date,
+    groups: Sequence[str],
 ) -> Certificate:
     circumstances = Circumstances(
         mechanism=outlet.mechanism,
@@ -203,6 +218,7 @@ def _certificate(
         public_total=public_total,
         class_disagreement=outlet.disagreement(gate.opened),
         audit=audit,
+        key_exchange=tuple(groups) or None,
     )
     return build_certificate(plan.agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
 

@@ -229,6 +229,7 @@ def publish_release(
     run: str | None = None,
     audit: AuditStatement | None = None,
     keep: Keep = NOWHERE,
+    key_exchange: tuple[str, ...] = (),
 ) -> Release:
     """Run one agreed release at this party and return what may be published.
 
@@ -245,10 +246,17 @@ def publish_release(
             versions. What is signed names it, so whoever signs needs one.
         audit: The audit that this party has; it goes into the certificate if all parties have the same.
         keep: Keeps this party's own map of rows to records, where there is one; nowhere unless given.
+        key_exchange: The groups with which this party's connections agreed on keys; none without TLS.
 
     Privacy:
         See `run_release`.
     """
-    context = RunContext(progress=progress, notice=notice, software=software_versions(plan.agreement), audit=audit)
+    context = RunContext(
+        progress=progress,
+        notice=notice,
+        software=software_versions(plan.agreement),
+        audit=audit,
+        key_exchange=key_exchange,
+    )
     outlet, signing = MechanismOutlet(plan, stage, keep), EvidenceExchange(witness, run)
     return run_release(plan, outlet, signing, fragment, engine, ledger, context)

@@ -334,6 +334,7 @@ def _compute(
                 ready.witness,
                 meeting.run,
                 audit=ready.audit,
+                key_exchange=meeting.key_exchange,
                 keep=kept_beside(settings.ledger),
             )
 

@@ -69,6 +69,9 @@ MAX_ARRAY_BYTES = 4096 * MIB
 SMALL, SOME, MUCH = 256, 4096, 2 * MIB
 """Bytes of JSON. Lists and objects take many times the memory of their text, so bounds are close to what is needed."""
 
+MAX_GROUPS = 16
+"""Ways to agree on a key: one, unless parties have different libraries."""
+
 KIB_PER_CERTIFICATE, MAX_CERTIFICATES, MAX_APPROVALS = 16, 8, 32
 
 
@@ -250,6 +253,14 @@ AUDIT: Exchange[str | None] = Exchange(
     shape=nothing_or(_HASH),
     max_bytes=SMALL,
     reveals="the hash of an audit of the agreement, if there is one",
+)
+
+KEY_EXCHANGE: Exchange[list[str]] = Exchange(
+    topic="key exchange",
+    step=Step.SHOW,
+    shape=list_of(spelled_as("[A-Za-z0-9_-]{1,64}", "the name of a group of TLS"), MAX_GROUPS),
+    max_bytes=SMALL,
+    reveals="how a party's connections agreed on keys, which is published",
 )
 
 # --- compare people ---

@@ -65,6 +65,7 @@ class Circumstances:
     public_total: int | None
     class_disagreement: ClassDisagreement | None = None
     audit: AuditStatement | None = None
+    key_exchange: tuple[str, ...] | None = None
 
 
 def build_certificate(
@@ -170,6 +171,7 @@ def _engine(agreement: Agreement, circumstances: Circumstances) -> EngineStateme
         name=circumstances.engine,
         secrecy=_secrecy(agreement, circumstances),
         noise_shares=state_shares(agreement),
+        key_exchange=circumstances.key_exchange,
         **played,
     )
 

@@ -114,6 +114,7 @@ class EngineStatement(TypedJson):
         protocol: Of the secure engine.
         compute_nodes: The parties that ran it.
         guests: The parties that shared their inputs with those.
+        key_exchange: The groups with which the parties' connections agreed on keys, as TLS names them; none without TLS.
     """
 
     name: str
@@ -122,6 +123,7 @@ class EngineStatement(TypedJson):
     protocol: str | None = None
     compute_nodes: tuple[str, ...] | None = None
     guests: tuple[str, ...] | None = None
+    key_exchange: tuple[str, ...] | None = None
 
     @property
     def is_simulated(self) -> bool:

@@ -69,6 +69,15 @@ class Channel:
         """The file to wait for."""
         return self._socket.fileno()
 
+    @property
+    def key_exchange(self) -> str | None:
+        """The group with which both ends agreed on a key, as TLS names it; none without TLS.
+
+        Of what both know OpenSSL takes X25519MLKEM768 first, since 3.5: who records what is sent now, and has a quantum
+        computer later, has to break ML-KEM and X25519.
+        """
+        return None if self._secure is None else self._secure.get_group_name()
+
     def pending(self) -> bool:
         """Whether bytes were decrypted already, which waiting for the file would not show."""
         return self._secure is not None and self._secure.pending() > 0

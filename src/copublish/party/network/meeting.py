@@ -37,6 +37,7 @@ class Meeting:
         run: The id of this run, drawn by all.
         ran_out: Whether the run took longer than it may, and was ended here.
         workers: How many engine processes every party has at least.
+        key_exchange: The groups with which its connections agreed on keys; none without TLS.
     """
 
     def __init__(
@@ -54,6 +55,8 @@ class Meeting:
         rendezvous = Rendezvous(port, facts, waiting, log, workers=workers)
         self._lines, self.run = rendezvous.keep(time.monotonic() + wait_seconds)
         self.workers = rendezvous.workers
+        groups = {channel.key_exchange for line in self._lines.values() for channel in line}
+        self.key_exchange = tuple(sorted(group for group in groups if group is not None))
         self._log = log
         self._lock, self._speaking = threading.Lock(), threading.Lock()
         self._lost: str | None = None
@@ -64,7 +67,7 @@ class Meeting:
         self._is_there: set[str] = set()
         self._on_loss: list[Callable[[], None]] = []
         self._over = self.ran_out = False
-        log("met", peers=", ".join(self.peers), run=self.run)
+        log("met", peers=", ".join(self.peers), run=self.run, key_exchange=", ".join(self.key_exchange))
         self._port = port
         self._ends = threading.Event()
         for peer in self.peers:

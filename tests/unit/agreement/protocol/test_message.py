@@ -44,6 +44,7 @@ GOOD: dict[str, Any] = {
     "ledgers": {"bank": [HASH] * 16},
     "budget": "can pay",
     "audit": None,
+    "key exchange": ["X25519MLKEM768"],
     "lists of people": "",
     "identifiers": HASH,
     "part of the pseudonyms' key": HASH.encode(),
