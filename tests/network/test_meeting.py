@@ -102,7 +102,7 @@ def test_a_party_with_older_libraries_is_met_and_what_was_used_is_said(pair, mon
     with pair.port("bank") as bank, pair.port("loans") as loans:
         monkeypatch.setattr(channel, "_context", older)
         met = meet_both(pair, bank, loans)
-    assert [meeting.key_exchange for meeting in met] == [("X25519",)] * 2
+    assert [meeting.key_exchange for meeting in met] == [("x25519",)] * 2, "as OpenSSL calls it"
 
 
 def test_a_party_that_was_started_again_is_met(pair):

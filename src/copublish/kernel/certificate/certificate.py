@@ -114,7 +114,7 @@ class EngineStatement(TypedJson):
         protocol: Of the secure engine.
         compute_nodes: The parties that ran it.
         guests: The parties that shared their inputs with those.
-        key_exchange: The groups with which the parties' connections agreed on keys, as TLS names them; none without TLS.
+        key_exchange: How the parties' connections agreed on keys, as OpenSSL names groups of TLS; none without TLS.
     """
 
     name: str

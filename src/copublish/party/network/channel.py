@@ -71,7 +71,7 @@ class Channel:
 
     @property
     def key_exchange(self) -> str | None:
-        """The group with which both ends agreed on a key, as TLS names it; none without TLS.
+        """The group with which both ends agreed on a key, as OpenSSL names it; none without TLS.
 
         Of what both know OpenSSL takes X25519MLKEM768 first, since 3.5: who records what is sent now, and has a quantum
         computer later, has to break ML-KEM and X25519.
