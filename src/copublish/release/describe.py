@@ -235,7 +235,7 @@ def describe_plan(plan: Plan[Any]) -> Description:
         of_mechanism=plan.describe(),
         noise_shares=state_shares(agreement),
         disclosures=tuple(state_disclosure(disclosure) for disclosure in plan.disclosures()),
-        protected=tuple(protected(agreement)),
+        protected=tuple(protected(agreement, cost)),
         not_protected=tuple(not_protected(agreement)),
         views={party: tuple(view_of(agreement, party)) for party in agreement.parties},
         assumptions=tuple(assumptions(agreement, _of_engine(agreement))),

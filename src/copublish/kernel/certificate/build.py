@@ -84,7 +84,7 @@ def build_certificate(
         delta_is=delta_words(agreement),
         samplers_delta=not agreement.uses_gaussian_noise and no_promise is None,
         disclosures=tuple(state_disclosure(disclosure) for disclosure in disclosures),
-        protected=tuple(protected(agreement)),
+        protected=tuple(protected(agreement, cost)),
         not_protected=tuple(not_protected(agreement)),
         public_facts=PublicFacts(number_of_records=circumstances.public_total if agreement.records.public else None),
         class_disagreement=circumstances.class_disagreement,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from copublish.agreement.model import Agreement
+from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.formatting import show_bound, show_exact
+from copublish.kernel.accounting.groups import epsilon_of_group
 from copublish.kernel.certificate.comparing import (
     assumptions_about_noise,
     assumptions_of_comparing,
@@ -25,8 +28,13 @@ IGNORED_BY_RULE = {
 """What the agreement's identifier_rules leave out, in words."""
 
 
-def protected(agreement: Agreement) -> list[str]:
-    """What is protected, in plain words."""
+def protected(agreement: Agreement, cost: Cost) -> list[str]:
+    """What is protected, at which epsilon, in plain words.
+
+    Args:
+        agreement: What all parties agreed on.
+        cost: Of everything that is opened.
+    """
     no_promise = agreement.mechanism.no_promise(agreement)
     if no_promise is not None:
         return list(no_promise.protected)
@@ -37,10 +45,28 @@ def protected(agreement: Agreement) -> list[str]:
     if agreement.privacy.neighbors == "add-remove":
         return [
             f"Whether any one person is in the data at all, with all their cells at every party (epsilon {epsilon}).",
-            f"Every attribute {'and the class ' if has_class else ''}of every person.",
+            f"Every attribute {'and the class ' if has_class else ''}of every person "
+            f"({_price(cost.replace, agreement)}).",
+            _of_two_records(agreement, cost),
         ]
     included = ", the class included" if has_class else ""
-    return [f"Every value of any one person{included}, with all their cells (epsilon {epsilon})."]
+    return [
+        f"Every value of any one person{included}, with all their cells (epsilon {epsilon}).",
+        _of_two_records(agreement, cost),
+    ]
+
+
+def _of_two_records(agreement: Agreement, cost: Cost) -> str:
+    price = _price(epsilon_of_group(cost, agreement.privacy.neighbors, 2), agreement)
+    return f"The same for somebody who has two records, against what is assumed below, at {price}."
+
+
+def _price(epsilon: Fraction | None, agreement: Agreement) -> str:
+    """An epsilon in words, with the agreed delta if there is one."""
+    if epsilon is None:
+        return "no finite epsilon"
+    delta = f", delta {show_bound(agreement.delta)}" if agreement.delta else ""
+    return f"epsilon {show_exact(epsilon)}{delta}"
 
 
 def not_protected(agreement: Agreement) -> list[str]:
