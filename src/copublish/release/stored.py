@@ -32,7 +32,7 @@ LONGEST_NAME = 120
 """Characters of a name that a message shows."""
 
 
-class Contents(Mapping[str, bytes]):
+class FolderContents(Mapping[str, bytes]):
     """The files of a release by name. Those that hold no JSON are read when they are asked for, and checked again.
 
     Args:
@@ -104,7 +104,7 @@ def read_stored_release(folder: Path) -> StoredRelease:
     with suppress(ReleaseError):  # the certificate does not name it, and tables can be read without it
         in_memory[README_FILE] = content_of(folder, README_FILE, LARGEST_CERTIFICATE)
     digests = dict(sorted({**digests, **digests_of(in_memory)}.items()))
-    stored = _stored(folder, certificate, Contents(folder, in_memory, named), digests)
+    stored = _stored(folder, certificate, FolderContents(folder, in_memory, named), digests)
     return replace(stored, signatures=_signatures(folder))
 
 
