@@ -29,7 +29,8 @@ from copublish.tools.auditing.single_disclosures import Part, parts_of
 from copublish.tools.auditing.tables import ELSEWHERE, Pair, pairs_against, valid_pairs
 from support import repartition, small_mapping
 from support.audits import not_accused
-from support.broken_mechanisms import laplace, noise_drawn_by
+from support.broken_mechanisms import CHOICE, laplace, noise_drawn_by
+from support.broken_mechanisms import part_of as made_part
 
 LEVEL = 0.001
 
@@ -56,7 +57,8 @@ def chosen_pairs(agreement: cp.Agreement) -> Iterator[Pair]:
 
 
 def parts(agreement: cp.Agreement) -> tuple[list[tuple[Part, Pair]], list[str]]:
-    return telling_parts(agreement, math.inf, no_progress)
+    moved, _, why_not = telling_parts(agreement, math.inf, no_progress)
+    return moved, why_not
 
 
 def part_of(agreement: cp.Agreement) -> Part | None:
@@ -111,6 +113,12 @@ def test_what_no_pair_of_tables_moves_was_not_audited(mechanism: str, monkeypatc
     moved, unmoved = parts(agreement)
     assert label not in [part.disclosure.label for part, _ in moved]
     assert f"{label}: no pair of made-up tables moves it" in unmoved
+
+
+def test_a_choice_whose_scores_all_move_alike_is_not_told_apart() -> None:
+    """A record that fits every candidate: whoever wins is as likely as without it."""
+    assert made_part(CHOICE, [3, 5, 4], [3, 6, 4]).can_tell
+    assert not made_part(CHOICE, [3, 5, 4], [4, 6, 5]).can_tell
 
 
 @pytest.mark.parametrize("delta", [None, "1e-6"])

@@ -106,8 +106,8 @@ def audit(
                 name = view if view == PUBLIC else f"party '{view}'"
                 number = _number(name, "view", claim, tested, found.runs, found.coins_per_run, pair)
                 numbers.append(replace(number, sizes=np.abs(found.law)))
-    parts, unmoved = telling_parts(agreement, seconds, progress, clock)
-    unmoved += [f"what '{view}' sees: {UNMOVED}" for view in wanted if view in blind]
+    parts, unmoved, not_audited = telling_parts(agreement, seconds, progress, clock)
+    not_audited += [f"what '{view}' sees: {UNMOVED}" for view in wanted if view in blind]
     for coalition in coalitions_of(agreement):
         for part, pair in parts:
             colluding = replace(part, coalition=coalition)
@@ -123,12 +123,11 @@ def audit(
         tested = part.audit(n, alpha=1 - CONFIDENCE)
         made = part.disclosure
         numbers.append(_number(made.label, "disclosure", part.claim, tested, n, part.coins_per_run(), pair))
-        if isinstance(made, Select):
-            n = _at_least(RUNS_OF_WORDS, minutes)
-            words = audit_words(part, n)
-            if words is not None:
-                name = f"words that are opened beside the index: {made.label}"
-                numbers.append(_number(name, "disclosure", NOTHING_MORE, words, n, 1, pair))
+    for part, pair in (*parts, *unmoved):
+        n = _at_least(RUNS_OF_WORDS, minutes)
+        if isinstance(part.disclosure, Select) and (words := audit_words(part, n)) is not None:
+            name = f"words that are opened beside the index: {part.disclosure.label}"
+            numbers.append(_number(name, "disclosure", NOTHING_MORE, words, n, 1, pair))
     progress("disclosures", len(parts), len(parts))
     secure = []
     if not can_play_engine(agreement):
@@ -149,7 +148,7 @@ def audit(
         tuple(n for n in numbers if n.kind == "disclosure"),
         tuple(symbols),
         tuple(secure),
-        (*_skipped(agreement), *unmoved),
+        (*_skipped(agreement), *not_audited),
         time.monotonic() - begin,
     )
 

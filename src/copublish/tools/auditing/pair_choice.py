@@ -38,6 +38,9 @@ STEPS_OF_EPSILON, STEPS_OF_MU = (2.0, 4.0, 6.0), (1.0, 2.0, 3.0)
 PARTS_OF_THE_BUDGET = (1, 4, 16, 64)
 """A disclosure has a part of the budget: one of so many, about. So many more people show most of it."""
 
+LEAST_TRIED = 8
+"""Pairs of tables that are looked at for disclosures alone, however little time there is."""
+
 ALPHA = 0.025
 
 GOLDEN = (5**0.5 - 1) / 2
@@ -133,22 +136,27 @@ def spread_out(n: int) -> list[int]:
 
 def telling_parts(
     agreement: Agreement, seconds: float, progress: Progress, clock: Clock = WALL
-) -> tuple[list[tuple[Part, Pair]], list[str]]:
+) -> tuple[list[tuple[Part, Pair]], list[tuple[Part, Pair]], list[str]]:
     """Every kind of disclosure of a run, each with the tables that it tells apart best, of those there is time for.
 
     Returns:
-        Them, and a sentence for each that no tables tell apart or that no run opened: about these an audit finds
-        nothing, whatever their noise is.
+        Those that tell some tables apart; those that tell none; and a sentence for each of these and for each that no
+        run opened. About the latter an audit finds nothing, whatever their noise is.
     """
     begin, plan = clock(), plan_of(agreement)
     best: dict[tuple[str, str, str | None], tuple[float, Part, Pair]] = {}
     pairs = list(valid_pairs(agreement, agreement.privacy.neighbors, SystemCoins()))
     usual = numbers_of_people(claim_of(plan, pairs[0]))
     some = usual[len(usual) // 2]
-    tried = [pairs[number].of_people(k * some) for number in spread_out(len(pairs)) for k in PARTS_OF_THE_BUDGET]
+    # Every pair once, with numbers of people in turn, before any of them comes again with another number.
+    tried = [
+        pairs[number].of_people(PARTS_OF_THE_BUDGET[(place + turn) % len(PARTS_OF_THE_BUDGET)] * some)
+        for turn in range(len(PARTS_OF_THE_BUDGET))
+        for place, number in enumerate(spread_out(len(pairs)))
+    ]
     for place, pair in enumerate(tried):
         progress("choosing tables for disclosures", place, len(tried))
-        if place and clock() - begin > seconds:
+        if place >= LEAST_TRIED and clock() - begin > seconds:
             break
         for part in parts_of(Game(agreement, pair)):
             made = part.disclosure
@@ -156,12 +164,13 @@ def telling_parts(
             if key not in best or shown > best[key][0]:
                 best[key] = (shown, part, pair)
     progress("choosing tables for disclosures", len(tried), len(tried))
-    moved = [(part, pair) for _, part, pair in best.values() if part.can_tell]
-    unmoved = [part.disclosure.label for _, part, _ in best.values() if not part.can_tell]
+    found = [(part, pair, part.can_tell) for _, part, pair in best.values()]
+    moved, unmoved = ([(part, pair) for part, pair, tells in found if tells == wanted] for wanted in (True, False))
     opened = {(step, column) for step, _, column in best}
     planned = {(made.place.step, made.place.column): made for made in _single(plan.disclosures())}
     unopened = [made.place.common or made.label for key, made in planned.items() if key not in opened]
-    return moved, [*(f"{what}: {UNMOVED}" for what in unmoved), *(f"{what}: {UNOPENED}" for what in unopened)]
+    why = [*(f"{part.disclosure.label}: {UNMOVED}" for part, _ in unmoved), *(f"{it}: {UNOPENED}" for it in unopened)]
+    return moved, unmoved, why
 
 
 UNMOVED = "no pair of made-up tables moves it"

@@ -44,6 +44,9 @@ from copublish.types import IntArray
 TRIALS = 4000
 """Of the law of a disclosure, to compare tables."""
 
+ROUNDING = 1e-9
+"""Evidence of two equal chances, each a sum."""
+
 ENTRIES_AT_ONCE = 4096
 """Whose noise is drawn together: as many as fit the processor's memory."""
 
@@ -88,8 +91,11 @@ class Part:
 
     @property
     def can_tell(self) -> bool:
-        """Whether the tables differ in what is disclosed; where every cell has a coin, records are added to cells."""
-        return self.has_coin_for_each_cell or bool(self.is_moved.any())
+        """Whether some answer is more likely on one table; scores that all move alike are not told apart.
+
+        Where every cell has a coin, records are added to cells, whatever the tables are.
+        """
+        return self.has_coin_for_each_cell or bool((np.abs(self.trials()) > ROUNDING).any())
 
     def of_entries(self, chosen: NDArray[np.bool_]) -> Part:
         """Some entries of a measurement alone; their noise is the same."""

@@ -122,13 +122,14 @@ def has_several_classes(agreement: Agreement) -> bool:
 
 
 def added_records(agreement: Agreement) -> Iterator[tuple[str, Values, Values]]:
-    """Yield a name, a record, and what it replaces: every corner, and again with another class at other owners."""
-    known = corners(agreement)
-    for name, record in known.items():
+    """Yield a name, a record, and what it replaces: every corner, and each again with another class at other owners.
+
+    The two stand side by side, so that audits that have no time for all pairs look at both kinds.
+    """
+    for name, record in corners(agreement).items():
         yield name, record, opposite(agreement, name)
-    if has_several_classes(agreement):
-        first, *_, last = agreement.required_class.values
-        for name, record in known.items():
+        if has_several_classes(agreement):
+            first, *_, last = agreement.required_class.values
             other = last if record[agreement.required_class.name] == first else first
             yield f"{name}, class {other} elsewhere", {**record, ELSEWHERE: other}, opposite(agreement, name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import copublish as cp
+from copublish.tools.auditing.pair_choice import spread_out
 from copublish.tools.auditing.tables import ELSEWHERE, invalid_pairs, pairs_against, valid_pairs
 from support import SeededCoins, repartition, small_mapping
 from support.broken_mechanisms import SMALL
@@ -72,3 +73,10 @@ def test_where_one_party_holds_the_class_or_all_have_other_people_no_record_has_
             for pair in valid_pairs(agreement, "add-remove", SeededCoins(1))
             for record in pair.tables[1]
         )
+
+
+def test_the_first_pairs_that_an_audit_looks_at_have_both_kinds_of_records():
+    agreement = several_classes()
+    pairs = list(valid_pairs(agreement, "add-remove", SeededCoins(1)))
+    first = [pairs[number] for number in spread_out(len(pairs))[:4]]
+    assert len({ELSEWHERE in pair.tables[1][-1] for pair in first}) == 2
