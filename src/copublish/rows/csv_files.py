@@ -97,6 +97,7 @@ def open_file(function: str, path: Path, options: Mapping[str, Any], held: ExitS
     held.callback(connection.close)
     # Moments are written alike on every machine, and no name in a query is a variable of this program.
     connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
+    path = path.absolute()  # DuckDB allows what it finds, and compares whole paths
     connection.execute(only(path))
     given = "".join(f", {name} = {_literal(value)}" for name, value in options.items())
     scan = f"{function}({_literal(str(path))}{given})"

@@ -14,7 +14,7 @@ from copublish.errors import CopublishError, SourceError
 from copublish.files.regular import open_regular
 from copublish.rows.csv_files import ROWS_PER_BATCH, OpenFile, csv_options, csv_problem, open_file
 from copublish.rows.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
-from copublish.rows.duckdb_settings import NOTHING_ELSE
+from copublish.rows.duckdb_settings import NOTHING_ELSE, only
 from copublish.rows.encoding import Need, column_expression
 from copublish.rows.spark import analyze, silence_queries, spark_batches
 
@@ -223,7 +223,6 @@ def _connect(source: Source, held: ExitStack) -> Any:
         return connection
     connection = ibis.duckdb.connect()
     held.callback(connection.disconnect)
-    connection.raw_sql(NOTHING_ELSE)
     return connection
 
 
@@ -237,6 +236,7 @@ def _table(source: Source, connection: Any, held: ExitStack) -> Any:
     if type(source).__module__.partition(".")[0] in FRAME_LIBRARIES:
         import ibis
 
+        connection.raw_sql(NOTHING_ELSE)
         try:
             return ibis.memtable(source)
         except Exception as exc:  # its message can quote cells
@@ -255,6 +255,7 @@ def _table_of_file(path: Path, connection: Any, held: ExitStack) -> Any:
     if path.suffix.lower() not in FILE_SUFFIXES:
         raise SourceError(f"'{path}' is of no known kind. Data are {KINDS_OF_DATA}.")
     literal = _held_open(path, held)
+    connection.raw_sql(only(literal))
     with _told_of_file(path):
         if path.suffix.lower() == ".csv":
             return connection.read_csv(literal, **csv_options(literal, path))

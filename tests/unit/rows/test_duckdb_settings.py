@@ -14,7 +14,7 @@ from copublish.errors import SourceError
 from copublish.rows.csv_files import open_file
 from copublish.rows.database import DatabaseTable
 from copublish.rows.reading import read_fragment
-from copublish.rows.sources import _connect
+from copublish.rows.sources import open_source
 from support import repartition, small_mapping
 
 UNDOING = (
@@ -59,6 +59,15 @@ def test_a_table_of_the_same_file_is_read(tmp_path, secret):
     table.disconnect(connection)
 
 
+def test_a_file_is_read_by_a_path_from_here_too(secret, monkeypatch):
+    monkeypatch.chdir(secret.parent)
+    (secret.parent / "below").mkdir()
+    for path in (Path("secret.csv"), Path("./below/../secret.csv")):
+        with ExitStack() as held:
+            own = open_file("read_csv", path, {}, held)
+            assert own.connection.execute(f"SELECT count(*) FROM {own.scan}").fetchall() == [(1,)]
+
+
 def test_a_file_is_read_and_no_other_one(tmp_path, secret):
     (tmp_path / "own's.csv").write_text("a,b\n1,2\n")
     with ExitStack() as held:
@@ -68,16 +77,18 @@ def test_a_file_is_read_and_no_other_one(tmp_path, secret):
             own.connection.execute(f"SELECT * FROM read_csv('{secret}')")
 
 
-@pytest.mark.parametrize("kind", ["file", "database", "frame"])
+@pytest.mark.parametrize("kind", ["file", "database", "frame", "file by Ibis"])
 def test_nothing_undoes_it(tmp_path, secret, kind, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with ExitStack() as held:
         if kind == "file":
             connection = open_file("read_csv", secret, {}, held).connection
+        elif kind == "file by Ibis":
+            connection = held.enter_context(open_source(secret)).connection.con
         elif kind == "database":
             connection = DatabaseTable(hostile_database(tmp_path, secret), "own").connect().con
         else:
-            connection = _connect(pd.DataFrame({"a": [1]}), held).con
+            connection = held.enter_context(open_source(pd.DataFrame({"a": [1]}))).connection.con
         for statement in UNDOING:
             with pytest.raises(duckdb.Error):
                 connection.execute(statement)
