@@ -283,6 +283,16 @@ def test_describe_says_what_is_sure_and_the_most_that_rounds_open() -> None:
     assert 0 < few < many
 
 
+def test_offsets_that_are_out_of_bounds_end_the_run(monkeypatch) -> None:
+    def too_large(self: Any, fitted: Any, number: int, budget: Any) -> np.ndarray:
+        return np.full(len(self.plan.candidates) + 1, 2**41)
+
+    agreement = agreement_with(rounds=2)
+    monkeypatch.setattr(run._Run, "_offsets", too_large)
+    with pytest.raises(EngineError, match="out of bounds"):
+        released(agreement, people(agreement), seeded(agreement.party_names, 3))
+
+
 # --- A model that every party fits by itself -------------------------------------------------------------------------
 
 
