@@ -29,6 +29,7 @@ WHAT_TO_DO = {
     8: "Look for what is in the way: copublish doctor AGREEMENT --party YOU. Nothing was measured.",
     9: "Do not release with this software. See: copublish audit --json FILE",
     10: "Ask people of your party to approve: copublish approve. Nothing was spent.",
+    11: "Ask every party for the fingerprint of its certificate: copublish verify FOLDER --fingerprint PARTY=sha256:...",
     INTERRUPTED: "Nothing has to be done. What a ledger was charged stays charged: copublish ledger",
 }
 """For every exit code what to do; docs/reference/exit-codes.md has more about each."""

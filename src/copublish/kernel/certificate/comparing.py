@@ -120,13 +120,14 @@ def assumptions_of_comparing(agreement: Agreement) -> list[str]:
         ]
     if way in ("chain", "rounds"):
         together = (
-            "Owners that collude learn what each of them learns, and no more"
+            " Owners that collude learn what each of them learns, and no more."
             if way == "chain"
-            else "Owners that collude, even all but one, learn how many people lists share, and not who they are"
+            else " Owners that collude, even all but one, learn how many people lists share, and not who they are."
         )
         return [
             "Owners compare points of the curve P-256 under secret factors: the decisional Diffie-Hellman problem is "
-            f"hard there, and BLAKE2b and SHA-256 are random functions. {together}."
+            "hard there, and BLAKE2b and SHA-256 are random functions."
+            + (together if len(agreement.owners) > 2 else "")
         ]
     return []
 

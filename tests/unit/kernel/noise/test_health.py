@@ -26,7 +26,7 @@ def test_at_least_as_many_samples_are_looked_at_as_the_standard_asks_for() -> No
 
 def test_a_sound_generator_is_refused_less_than_once_in_two_to_the_43() -> None:
     some_two_are_equal = WORDS * (WORDS - 1) / 2 / 2.0**64
-    some_bit_is_too_often_alike = 64 * binom.sf(LARGEST_COUNT - 2, WORDS - 1, 0.5)  # besides the first sample
+    some_bit_is_too_often_alike = 64 * 2 * binom.sf(LARGEST_COUNT - 1, WORDS, 0.5)  # ones, or zeros
     assert some_two_are_equal + some_bit_is_too_often_alike < 2.0**-43
 
 

@@ -94,7 +94,10 @@ TOO_LONG = {
     "a topic that is not in the table": (announced(6) + b"gossip" + announced(5), "sent what is no message"),
     "any content": (announced(6) + b"opened" + announced(128 * 2**20 + 1), "was about to send, more as 'opened'"),
     "a public value": (announced(6) + b"budget" + announced(257), "was about to send, more as 'budget'"),
-    "a piece of an array": (announced(5) + b"model" + announced(16 * 2**20 + 5), "was about to send, more as 'model'"),
+    "a piece of an array": (
+        announced(17) + b"perturbed columns" + announced(16 * 2**20 + 5),
+        "was about to send, more as 'perturbed columns'",
+    ),
 }
 
 
@@ -205,7 +208,7 @@ def test_long_arrays_come_in_pieces_and_endless_ones_are_refused(messengers, mon
     assert [[array.tolist() for array in found] for found in heard] == [[t.tolist() for t in told.values()]] * 3
     for party in "bc":
         messengers[party].send("a", PERTURBED, (2**31).to_bytes(4, "big") + b"[")
-    with pytest.raises(ProgramMismatchError, match="'b' sent, or was about to send, more as 'model'"):
+    with pytest.raises(ProgramMismatchError, match="'b' sent, or was about to send, more as 'perturbed columns'"):
         exchange_public(messengers["a"], PERTURBED, told["b"])
 
 
