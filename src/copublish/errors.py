@@ -22,14 +22,14 @@ WHAT_TO_DO = {
     1: "Read the message. If it speaks of a bug, set COPUBLISH_DEBUG=1 to see where; look before you share it.",
     USAGE: "Look at the command's options: copublish COMMAND --help",
     3: "Change the agreement at every place that the message names, together with the other parties.",
-    4: "Fix the data at their owner, or change the agreement together. See: copublish check",
+    4: "Fix the data at their owner, change the agreement together, or --accept data that are right: copublish check",
     5: "Look at what is left, at locks and at what was charged: copublish ledger. What was reserved stays spent.",
     6: "Ask the other parties what they saw. What was reserved stays reserved: copublish ledger",
     7: "Choose another folder, or ask a party for its copy of what was changed.",
     8: "Look for what is in the way: copublish doctor AGREEMENT --party YOU. Nothing was measured.",
     9: "Do not release with this software. See: copublish audit --json FILE",
     10: "Ask people of your party to approve: copublish approve. Nothing was spent.",
-    11: "Ask every party for the fingerprint of its certificate: copublish verify FOLDER --fingerprint PARTY=sha256:...",
+    11: "Ask every party for its fingerprint: copublish verify FOLDER --fingerprint PARTY=sha256:...",
     INTERRUPTED: "Nothing has to be done. What a ledger was charged stays charged: copublish ledger",
 }
 """For every exit code what to do; docs/reference/exit-codes.md has more about each."""
@@ -92,6 +92,24 @@ class FragmentError(CopublishError):
         self.problems = tuple(problems)
         subject = "The data do not fit the release" if party is None else f"The data of party '{party}' do not fit"
         super().__init__("\n  - ".join([f"{subject}. Nothing was measured.", *problems]))
+
+
+class DoubtfulDataError(FragmentError):
+    """A party's data are hardly those that were agreed, and their owner has not accepted them.
+
+    Attributes:
+        problems: One sentence per reason, without a number of rows.
+    """
+
+    def __init__(self, party: str | None, problems: Sequence[str]) -> None:
+        super().__init__(party, problems)
+        heading = (
+            f"The data of party '{party}' are hardly those that were agreed. Nothing was spent and nobody was called."
+        )
+        advice = (
+            "'copublish check' has the numbers. If the data are right all the same: --accept (Python: accept=True)."
+        )
+        self.args = ("\n".join([heading, *(f"  - {problem}" for problem in problems), advice]),)
 
 
 class SourceError(CopublishError):

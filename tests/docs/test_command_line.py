@@ -96,7 +96,10 @@ def test_check_reports_all_problems_at_once_and_no_value(demo, tmp_path):
     assert not re.search("17171|SECRET|C0|1 row", done.stderr)
     assert done.stdout == ""
     done = run(*arguments)
-    for words in (*told, "1 row, taken as the nearer bound", "1 row, kept as null rows", "1 row, left out"):
+    for words in (
+        *told,
+        *(f"1 row (0.1 %), {what}" for what in ("taken as the nearer bound", "kept as null rows", "left out")),
+    ):
         assert words in done.stdout
     assert not re.search("17171|SECRET|C0|rows 1", done.stdout + done.stderr)
     done = run(*arguments, "--rows")
@@ -184,7 +187,7 @@ def test_generalize_writes_the_released_labels(demo, tmp_path):
     done = run(*call, "--format", "json")
     (rule,) = json.loads(done.stdout)["rules"]
     assert (rule["column"], rule["rule"], rule["rows"]) == ("purpose", "unlisted", 3)
-    assert ": 3 rows, taken as " in done.stderr and "SECRET" not in done.stderr
+    assert re.search(r": 3 rows \([\d.]+ %\), taken as ", done.stderr) and "SECRET" not in done.stderr
     assert "'purpose' has values that are not in the agreed list" in run(*call, "--strict", code=4).stderr
 
 

@@ -107,7 +107,7 @@ def test_evaluate_says_what_does_not_fit(folder, tmp_path):
     heading, rule = done.stderr.splitlines()[-2:]
     assert heading == "The test data have values that are not as agreed. They were changed as a run changes them:"
     assert rule.startswith("  - Column 'purpose' has values that are not in the agreed list (spelling counts;")
-    assert rule.endswith(f": {len(test):,} rows, taken as 'other'.")
+    assert rule.endswith(f": {len(test):,} rows (100.0 %), taken as 'other'.")
     assert json.loads(done.stdout)["test_records"] == len(test)
     (tmp_path / "nothing.csv").write_text("")
     run("evaluate", folder / "release", "--test", tmp_path / "nothing.csv", code=4)
@@ -163,7 +163,9 @@ def test_plan_tries_settings_and_recommends(folder, tmp_path):
     done = run("plan", "small.toml", "--like", tmp_path / "odd.csv", *quick, cwd=folder)
     assert "must not touch private data" in re.sub(r"\s+", " ", done.stderr)
     assert "selection_share = 0.4 (" in done.stdout and "one run cannot tell" in done.stdout
-    assert "the public file" in done.stdout and ": 7 rows, taken as the nearer bound." in done.stdout
+    assert "the public file" in done.stdout and re.search(
+        r": 7 rows \([\d.]+ %\), taken as the nearer bound\.", done.stdout
+    )
     refused = run("plan", "small.toml", "--like", tmp_path / "odd.csv", "--strict", cwd=folder, code=4)
     assert "outside the agreed bounds" in refused.stderr
 

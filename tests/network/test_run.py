@@ -115,10 +115,10 @@ def test_a_second_run_is_a_new_charge_and_says_so(released):
 def test_agreements_that_differ_in_one_character_end_the_run_before_data_is_touched(tmp_path):
     parties = on_loopback(tmp_path)
     parties.write_agreement(parties.agreement_text(("epsilon = 1.0", "epsilon = 1.1")), at=["loans"])
-    for name, column in (("bank", "age"), ("loans", "months")):  # who reads these rows refuses them
+    for name, column in (("bank", "age"), ("loans", "months")):  # past the bounds in every row
         frame = pd.read_parquet(parties.home(name) / "data.parquet")
         frame.assign(**{column: 98_765}).to_parquet(parties.home(name) / "data.parquet", index=False)
-    ends = parties.run_both()
+    ends = parties.run_both(bank=["--accept"], loans=["--accept"])
     for name in NAMES:
         code, _, errors = ends[name]
         assert code == MEETING, errors

@@ -11,7 +11,7 @@ import pandas as pd
 import copublish as cp
 from copublish.kernel.records.fragment import Fragment
 from copublish.party.local.simulation import read_fragments, simulate_fragments
-from copublish.rows.reading import read_and_tell
+from copublish.rows.reading import read_and_look
 
 
 class SeededCoins:
@@ -174,8 +174,9 @@ def fragment_frames(
 
 def read_strictly(agreement: cp.Agreement, party: str, source: Any) -> Fragment:
     """Read one party's rows as `check --strict` does: what had to be changed is an error."""
-    fragment, changes = read_and_tell(agreement, party, source)
-    checked = cp.check(agreement, party, source, strict=True)
+    fragment, overview = read_and_look(agreement, party, source)
+    checked = cp.check(agreement, party, source, strict=True, accept=True)
+    changes = () if overview is None else overview.changes
     assert checked.ok == (not changes)
     if changes:
         assert checked.problems == tuple(change.problem for change in changes)

@@ -54,8 +54,6 @@ def _look_alikes(agreement: Agreement) -> Iterator[str]:
     """Yield one sentence for every party or column that people would take for another one."""
     for section, names in (("parties", agreement.parties), ("attributes", agreement.columns)):
         for earlier, name in look_alikes(names):
-            if section == "attributes" and earlier.lower() == name.lower():
-                continue  # that sources ignore case is said of columns anyway
             yield (
                 f"{section}.{ascii(name)[1:-1]}: it looks like {earlier!a}. Letters of other scripts that look "
                 "Latin, capitals, spaces and what nobody sees tell no two names apart. Rename one of them"

@@ -15,13 +15,14 @@ from copublish.cli.terminal import (
     Format,
     FormatOption,
     TableOption,
+    note,
     print_json,
     results_console,
     warn_first,
 )
-from copublish.errors import FragmentError, visible
-from copublish.party.check import Checked
+from copublish.errors import DoubtfulDataError, FragmentError, visible
 from copublish.party.check import check as check_data
+from copublish.rows.overview import Overview
 from copublish.rows.sources import KINDS_OF_DATA, source_from
 from copublish.tools.drafting.differences import differences
 from copublish.tools.drafting.files import load_draft
@@ -32,7 +33,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(check)
 
 
-@with_options("party")
+@with_options("party", "accept")
 def check(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
     *,
@@ -54,7 +55,8 @@ def check(
 
     Nothing leaves this machine. Every problem is reported at once; a message names the column and the rule and
     never a value of a person. No value ends a run: what is not as agreed is changed by the agreement's rules, and this
-    command alone says where, by column, rule and number of rows.
+    command says where, by column, rule and number of rows. Where they change or leave out more than a tenth, it ends
+    with exit code 4 unless you --accept the data; a run asks for the same.
 
     Example: copublish check agreement.toml --data bank.parquet
 
@@ -72,11 +74,13 @@ def check(
     source = None if data is None else source_from(data, table)
     asked = None if source is None else resolved(agreement, given)
     agreed, party = (load_agreement(agreement), None) if asked is None else (asked.agreement, asked.party)
-    checked = check_data(agreed, party, source, strict=strict, rows=rows)
-    if not checked.ok:
+    checked = check_data(agreed, party, source, accept="accept" in given, strict=strict, rows=rows)
+    if checked.problems:
         raise FragmentError(checked.party, checked.problems)
     if output is Format.JSON:
         print_json({**checked.to_dict(), **({} if changed is None else {"changed": changed})})
+        if not checked.ok:
+            raise typer.Exit(DoubtfulDataError.exit_code)
         return
     console = results_console()
     warn_first(checked.warning, console)
@@ -85,14 +89,21 @@ def check(
         console.print(sentence, markup=False, soft_wrap=True)
     if checked.party is not None:
         columns = ", ".join(checked.columns)
-        console.print(f"The data of '{party}' fit it: {checked.records:,} records, columns {columns}.", markup=False)
-        console.print("The number of records is shown to you alone.")
-        _print_rules(checked, console)
+        fit = f"The columns of '{party}' fit it: {checked.records:,} records, columns {columns}."
+        console.print(fit, markup=False)
+        if checked.overview is not None:
+            _print_overview(checked.overview, console)
         if checked.checked_before_join:
             console.print(
                 "What the mechanism asks of records was checked for all of yours: in a run those that all parties have "
                 "are checked again, after the join."
             )
+    if not checked.ok:
+        raise DoubtfulDataError(checked.party, checked.doubts)
+    if checked.doubts:
+        note("Accepted, although these are hardly the data that were agreed:")
+        for doubt in checked.doubts:
+            note(f"  - {doubt}")
 
 
 def _print_changes(changed: list[str], console: Console) -> None:
@@ -101,14 +112,8 @@ def _print_changes(changed: list[str], console: Console) -> None:
         console.print(visible(f"  - {sentence}"), markup=False, soft_wrap=True)
 
 
-def _print_rules(checked: Checked, console: Console) -> None:
-    """Print what the agreement's rules changed, for the owner of the data."""
-    if not checked.rules:
-        console.print("Every value is as agreed.")
-        return
-    console.print("Not as agreed, and changed by its rules. That, too, is shown to you alone; a run tells nobody:")
-    for rule in checked.rules:
-        console.print(f"  - {rule}", markup=False, soft_wrap=True)
-        if rule.row_numbers is not None:
-            numbers = ", ".join(map(str, rule.row_numbers))
-            console.print(f"    rows {numbers}", markup=False, soft_wrap=True)
+def _print_overview(overview: Overview, console: Console) -> None:
+    """Print what the agreement's rules do to the data, for their owner."""
+    console.print("What the agreement's rules do to them is shown to you alone; a run tells nobody else:")
+    for line in overview.lines:
+        console.print(f"  - {line}", markup=False, soft_wrap=True)

@@ -179,7 +179,7 @@ def _print_data(result: Mapping[str, Any], console: Console) -> None:
     if result["rules"]:
         console.print("Values of the file that are not as agreed were changed as a run changes them:")
     for rule in result["rules"]:
-        console.print(f"  - {Change(**rule)}", markup=False, soft_wrap=True)
+        console.print(f"  - {Change.from_dict(rule)}", markup=False, soft_wrap=True)
     if result["resampled"]:
         console.print("As many records as the agreement expects were drawn from the file, some of them repeatedly.")
     if result["data"] == "made up":

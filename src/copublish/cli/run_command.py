@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,6 +52,7 @@ from copublish.party.run import Secrets, log_place, opened, run_logged
 from copublish.party.session import ReadyParty, RunResult
 from copublish.release.describe import describe_plan
 from copublish.rows.database import DatabaseTable
+from copublish.rows.overview import Overview
 from copublish.rows.sources import KINDS_OF_DATA, source_from
 
 
@@ -81,11 +83,12 @@ def run(
 ) -> None:
     """Run a release together with the other parties, each on its own machine.
 
-    Shows what will be opened and asks before anything is spent. Then waits for the other parties, compares agreements
-    and versions with each over mutual TLS, and computes on secret shares: nobody sees another one's data. All end
-    with the same release, byte for byte, signed by all; who is stopped has all of it or nothing. A run that has begun
-    to spend stays spent, however it ends. If the agreement asks for approvals, yours are checked before anybody is
-    called, and those of the others before anything is spent.
+    Shows what the agreement's rules do to your data and what will be opened, and asks before anything is spent. Data of
+    which rules change or leave out more than a tenth are refused without --accept. Then waits for the other parties,
+    compares agreements and versions with each over mutual TLS, and computes on secret shares: nobody sees another one's
+    data. All end with the same release, byte for byte, signed by all; who is stopped has all of it or nothing. A run
+    that has begun to spend stays spent, however it ends. If the agreement asks for approvals, yours are checked before
+    anybody is called, and those of the others before anything is spent.
 
     Who you are, and what is the same every time, is taken from your identity and from the file party.toml beside your
     keys, which 'copublish identity new' drafts. An option here overrides it.
@@ -103,7 +106,8 @@ def run(
     _refuse_unfit_data(asked, data, table)
     passphrase = passphrase_from(passphrase_file, passphrase_command)
     secrets = Remembered(passphrase), Remembered(passphrase), Remembered(pin_from(pin_file, pin_command))
-    with opened(asked, Secrets(*secrets)) as ready:
+    show = partial(_show_data, yes=yes, accepted=asked.request.accept)
+    with opened(asked, Secrets(*secrets), look=show) as ready:
         _show_approvals(ready)
         pays = asked.ledger is not None
         shown = ready.ledger.head() if pays else None
@@ -145,6 +149,16 @@ def _print_begun(begun: Run, output: Format) -> None:
         f"Started run {begun.id[:8]} in a process of its own. See: copublish runs {begun.id[:8]} --follow",
         soft_wrap=True,
     )
+
+
+def _show_data(overview: Overview, *, yes: bool, accepted: bool) -> None:
+    """Say what the rules do to this party's rows, before it is asked. What nobody is there to read lands in logs."""
+    if yes:
+        return
+    note("What the agreement's rules do to your data, shown to you alone:")
+    for line in (*overview.lines, *(f"Accepted: {doubt}" for doubt in overview.doubts if accepted)):
+        note(f"  - {line}")
+    note("Declining because of it would tell the others as much: 'copublish check' shows it before you agree.\n")
 
 
 def _show_approvals(ready: ReadyParty) -> None:

@@ -1,6 +1,7 @@
 """Is one party's data what was agreed? For its owner's eyes: nothing leaves this machine, nothing is spent.
 
-A run takes any values, by the rules of the agreement, and tells nobody. So this is where an owner sees what they did.
+A run takes any values, by the rules of the agreement, and tells nobody else. So this is where an owner sees what they
+did, before it agrees to anything.
 """
 
 from __future__ import annotations
@@ -17,13 +18,17 @@ from copublish.kernel.certificate.build import warning_of
 from copublish.release.prepare import prepare
 from copublish.release.readme import definition_list
 from copublish.rows.changes import Change
-from copublish.rows.rows_or_counts import tell_of_rows_or_counts
+from copublish.rows.overview import Overview
+from copublish.rows.rows_or_counts import look_at_rows_or_counts
 from copublish.rows.sources import Source
+
+HARDLY = "These are hardly the data that were agreed:"
+"""Before the doubts, wherever they are shown."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Checked:
-    """An agreement that is complete and, if data were given, data that fit it.
+    """An agreement that is complete and, if data were given, what became of them.
 
     Attributes:
         warning: What is said first of a mechanism that is not differentially private.
@@ -31,11 +36,12 @@ class Checked:
         agreement_hash: Its hash.
         party: Whose data were checked; none if none were.
         records: How many records there are: for the owner alone.
+        overview: Counts of missing and changed cells, column by column; none without data. For the owner only.
+        accepted: Whether the owner has said that data are right although there are `doubts`.
         columns: The columns that were read.
         checked_before_join: Whether the mechanism asks more of the records that all parties have in common.
         problems: Every reason why no run would begin: column and rule, never a value. With `strict`, broken rules of
             values as well.
-        rules: What the agreement's rules changed: column, rule and number of rows. For the owner alone.
         meeting: How every two parties would meet on the network; nothing if the agreement does not say where they are.
     """
 
@@ -47,13 +53,24 @@ class Checked:
     columns: tuple[str, ...] = ()
     checked_before_join: bool = False
     problems: tuple[str, ...] = ()
-    rules: tuple[Change, ...] = ()
+    overview: Overview | None = None
+    accepted: bool = False
     meeting: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether a run can begin; with `strict`, whether every value is as agreed."""
-        return not self.problems
+        return not self.problems and (self.accepted or not self.doubts)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Reasons why the data are hardly those that were agreed: column and rule, without a number of rows."""
+        return () if self.overview is None else self.overview.doubts
+
+    @property
+    def rules(self) -> tuple[Change, ...]:
+        """Changes that the agreement's rules made: column, rule and number of rows. For the owner only."""
+        return () if self.overview is None else self.overview.changes
 
     def to_dict(self) -> dict[str, Any]:
         """What was checked, as plain JSON values."""
@@ -61,23 +78,27 @@ class Checked:
         found |= {"agreement": self.agreement, "agreement_hash": self.agreement_hash, "ok": self.ok}
         if self.meeting:
             found["meeting"] = list(self.meeting)
-        if self.party is not None and self.ok:
+        if self.party is not None and not self.problems:
             found |= {"party": self.party, "records": self.records, "columns": list(self.columns)}
         elif self.party is not None:
             found |= {"party": self.party, "problems": list(self.problems)}
         if self.party is not None:
             found["rules"] = [rule.to_dict() for rule in self.rules]
+        if self.overview is not None:
+            found |= {"overview": self.overview.to_dict(), "doubts": list(self.doubts), "accepted": self.accepted}
         return found
 
     def __str__(self) -> str:
         warning = "" if self.warning is None else f"WARNING: {self.warning}\n\n"
         if self.party is None:
             return f"{warning}The agreement '{self.agreement}' is complete."
-        if self.ok:
-            fit = f"The data of '{self.party}' fit the agreement '{self.agreement}': {self.records:,} records."
-            return warning + "\n  - ".join([fit, *map(str, self.rules)])
-        not_fit = f"The data of '{self.party}' do not fit the agreement '{self.agreement}'."
-        return warning + "\n  - ".join([not_fit, *self.problems])
+        if self.problems:
+            not_fit = f"The data of '{self.party}' do not fit the agreement '{self.agreement}'."
+            return warning + "\n  - ".join([not_fit, *self.problems])
+        lines = [] if self.overview is None else self.overview.lines
+        fit = f"The columns of '{self.party}' fit the agreement '{self.agreement}': {self.records:,} records."
+        doubted = "\n  - ".join([f"\n{HARDLY}", *self.doubts]) if self.doubts else ""
+        return warning + "\n  - ".join([fit, *lines]) + doubted
 
     __repr__ = __str__
 
@@ -90,18 +111,21 @@ def check(
     party: str | None = None,
     data: Source | None = None,
     *,
+    accept: bool = False,
     strict: bool = False,
     rows: bool = False,
 ) -> Checked:
     """Check an agreement and, with a party and its data, whether they fit it. Costs nothing.
 
-    No value ends a run: what is not as agreed is clamped, mapped or left out by the agreement's rules. `rules` of the
-    result says what they changed.
+    No value ends a run: what is not as agreed is clamped, mapped or left out by the agreement's rules. `overview` of
+    the result says what they changed. Where that is so much that the data are hardly those that were agreed, `doubts`
+    says why, and the result is not `ok` unless they are accepted.
 
     Args:
         agreement: The agreement, or the path of its file.
         party: Whose data.
         data: A CSV or Parquet file, a `DatabaseTable`, or a pandas, Polars or Arrow table or DuckDB relation.
+        accept: Whether the data are right although there are doubts; `run` asks for the same.
         strict: Whether values that had to be changed are problems.
         rows: Whether the numbers of their rows are told, too: from 1, in the order of the source.
 
@@ -126,18 +150,17 @@ def check(
     if party is None:
         raise CopublishError("Say whose data these are: name the party.")
     try:
-        fragment, changes = tell_of_rows_or_counts(agreement, party, data, with_rows=rows)
+        fragment, overview = look_at_rows_or_counts(agreement, party, data, with_rows=rows)
         if plan.checks_records:
             plan.refuse_unfit_records(fragment)
     except FragmentError as exc:
         return replace(said, party=party, problems=exc.problems)
-    if strict and changes:
-        return replace(said, party=party, problems=tuple(change.problem for change in changes), rules=changes)
+    looked = replace(said, party=party, overview=overview, accepted=accept)
+    if strict and looked.rules:
+        return replace(looked, problems=tuple(change.problem for change in looked.rules))
     return replace(
-        said,
-        party=party,
+        looked,
         records=fragment.n_records,
         columns=tuple(fragment.sizes),
-        rules=changes,
         checked_before_join=plan.checks_records and agreement.partition != "horizontal",
     )

@@ -144,6 +144,7 @@ class RunOptions(TypedDict, total=False):
     log: str | Path | None
     overwrite: bool
     again: bool
+    accept: bool
     identity: str | Path | None
     signer: str | Path | None
     approvals: str | Path | None
@@ -165,7 +166,7 @@ class RunRequest:
     Attributes:
         agreement: The agreement, or its file.
         data: The party's data; none for a party that holds none.
-        party, out, ledger, log, overwrite, again: Options.
+        party, out, ledger, log, overwrite, again, accept: Options.
         keys, network, compute: Options by what they are about.
     """
 
@@ -193,6 +194,9 @@ class RunRequest:
     overwrite: Annotated[bool, Option(help="Replace a release that is in the folder.", flag="--force")] = False
     again: Annotated[
         bool, Option(help="Run again with a party with which the last run ended early.", flag="--again")
+    ] = False
+    accept: Annotated[
+        bool, Option(help="The data are right, although rules change or leave out much of them.", flag="--accept")
     ] = False
     keys: Keys = field(default_factory=Keys)
     network: Network = field(default_factory=Network)
@@ -277,6 +281,7 @@ class RunSettings:
         out: Folder for the release.
         overwrite: Whether a release that is there may be replaced.
         again: Whether to run with a party with which the last run ended early.
+        accept: Whether data are taken that are hardly those that were agreed.
         listen: Address and port to listen at, if not those of the agreement.
         wait_seconds: How long the other parties may take to come.
         timeout_seconds: How long they may take to answer, and a link may be dead.
@@ -292,6 +297,7 @@ class RunSettings:
     _: KW_ONLY
     overwrite: bool = False
     again: bool = False
+    accept: bool = False
     listen: Address | None = None
     wait_seconds: int = 3600
     timeout_seconds: int = 600
@@ -384,6 +390,7 @@ class ResolvedRun:
             self.out,
             overwrite=self.request.overwrite,
             again=self.request.again,
+            accept=self.request.accept,
             listen=self.request.network.listen,
             wait_seconds=self.wait_seconds,
             timeout_seconds=self._values["timeout_seconds"],

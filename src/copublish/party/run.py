@@ -22,7 +22,7 @@ from copublish.party.local.processes import throwaway_ledger
 from copublish.party.log import EventLog, log_file, log_to
 from copublish.party.network.rendezvous import Waiting
 from copublish.party.request import ResolvedRun, RunOptions, RunRequest
-from copublish.party.session import ReadyParty, RunResult, ready_party, run_party
+from copublish.party.session import Look, ReadyParty, RunResult, ready_party, run_party
 from copublish.progress import Notice, Progress, no_notice, no_progress
 from copublish.release.describe import Description, describe_plan
 from copublish.release.folder import Release
@@ -78,6 +78,8 @@ def run(
             party.toml beside your keys.
 
     Raises:
+        FragmentError: If the data do not fit the agreement, or are hardly those that were agreed (`check` says when)
+            and `accept` is not given.
         CopublishError: If something is not right, or another party stopped. Nothing is published then; a run that has
             begun to spend stays spent.
 
@@ -124,10 +126,15 @@ def run_resolved(
 
 
 @contextmanager
-def opened(run: ResolvedRun, secrets: Secrets) -> Iterator[ReadyParty]:
+def opened(run: ResolvedRun, secrets: Secrets, *, look: Look = lambda overview: None) -> Iterator[ReadyParty]:
     """One party's part with keys and ledger opened, checked and read; the ledger is closed at the end.
 
     A party without data charges a ledger in memory: what is opened costs the people in somebody's data.
+
+    Args:
+        run: What was asked for.
+        secrets: What opens the party's keys.
+        look: Shown what the rules did to the party's rows: for a person of this party.
 
     Raises:
         CopublishError: If the run cannot begin; nothing was spent and nobody was called.
@@ -145,7 +152,9 @@ def opened(run: ResolvedRun, secrets: Secrets) -> Iterator[ReadyParty]:
         else open_existing_ledger(run.ledger, run.agreement.dataset)
     )
     try:
-        yield ready_party(run.agreement, run.party, run.request.data, identity, ledger, run.settings(), signer=signer)
+        yield ready_party(
+            run.agreement, run.party, run.request.data, identity, ledger, run.settings(), signer=signer, look=look
+        )
     finally:
         ledger.close()
 

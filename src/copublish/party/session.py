@@ -20,6 +20,7 @@ from copublish.errors import (
     ApprovalError,
     BehindLedgerError,
     CopublishError,
+    DoubtfulDataError,
     EngineError,
     FragmentError,
     GeneratorError,
@@ -59,8 +60,9 @@ from copublish.release.evidence.approvals import own_approvals, refuse_too_few
 from copublish.release.evidence.signing import Signer
 from copublish.release.folder import Release, refuse_unwritable
 from copublish.release.prepare import facts_of, prepare
+from copublish.rows.overview import Overview
 from copublish.rows.reading import check_columns
-from copublish.rows.rows_or_counts import read_rows_or_counts
+from copublish.rows.rows_or_counts import look_at_rows_or_counts
 from copublish.rows.sources import Source
 
 
@@ -81,6 +83,9 @@ def preflight(
     refuse_wrong_receipts(ledger)
     return plan
 
+
+Look = Callable[[Overview], None]
+"""Shows the owner of rows what rules did to them. It says nothing to anybody else, and writes nothing down."""
 
 SEE_IT_TOO_SECONDS = 2.0
 """How long a party that has seen a check of inputs fail stays, so that every other one sees it for itself: whoever is
@@ -134,6 +139,7 @@ def ready_party(
     settings: RunSettings,
     *,
     signer: Signer | None = None,
+    look: Look = lambda overview: None,
 ) -> ReadyParty:
     """Check one party's part in a run: agreement, network, columns, ledger, approvals and folder; then read its rows.
 
@@ -145,13 +151,17 @@ def ready_party(
         ledger: Its ledger.
         settings: How it runs.
         signer: Its key for signatures, if the agreement names another one for them.
+        look: Shown what the rules did to its rows, as a person of this party may see it.
 
     Raises:
+        DoubtfulDataError: If the data are hardly those that were agreed, and the settings do not accept them.
         CopublishError: If the run cannot begin; nothing was spent and nobody was called.
 
     Privacy:
-        Reveals: nothing. A source that cannot be read ends the run here, where nobody is waiting for it: bytes that are
-            no text, a line that is longer than DuckDB reads. No value does that can be read.
+        Reveals: nothing, if there is a run: it is the same one whatever was seen here. A run that does not begin tells
+            the others that it did not, and two things here depend on rows: a source that cannot be read (bytes that
+            are no text, a line that is longer than DuckDB reads), and doubts that the settings do not accept. Whoever
+            wants nothing to depend on its rows looks at them with `check` before it agrees, and accepts them here.
     """
     forbid_core_dumps()  # before anything is read
     plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)
@@ -163,7 +173,11 @@ def ready_party(
     audit = None if settings.audit is None else read_audit(settings.audit, agreement)
     worker = loading_worker(agreement, party)
     try:
-        fragment = read_rows_or_counts(agreement, party, source)
+        fragment, overview = look_at_rows_or_counts(agreement, party, source)
+        if overview is not None:
+            look(overview)
+            if overview.doubts and not settings.accept:
+                raise DoubtfulDataError(party, overview.doubts)
         refuse_too_little_memory(agreement, party, settings.workers)  # with the rows in memory already
     except BaseException:
         if worker is not None:

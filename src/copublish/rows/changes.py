@@ -6,7 +6,7 @@ such values, not what anybody's value is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Literal, cast
@@ -60,6 +60,22 @@ AnyRule = Literal[Rule, "null class", "doubled", "no identifier", "not compared"
 """Of a cell; of a record whose class is not listed; of identifiers."""
 
 
+def percent_of(number: int, *, of: int) -> float:
+    """A share in percent, with one decimal."""
+    return round(100 * number / of, 1) if of else 0.0
+
+
+def percent_in_words(number: int, *, of: int) -> str:
+    """A share in percent. Some are never 0 %, and not all are never 100 %."""
+    percent = f"{percent_of(number, of=of):.1f}"
+    return f"{ {'0.0': 'under 0.1', '100.0': 'over 99.9'}.get(percent, percent) if 0 < number < of else percent } %"
+
+
+def count_of(number: int, noun: str, *, of: int) -> str:
+    """A number of things with its share of all: 1 row (2.0 %)."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'} ({percent_in_words(number, of=of)})"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Change:
     """One rule that rows of a party broke.
@@ -68,6 +84,7 @@ class Change:
         column: Whose.
         rule: Which.
         rows: How many rows break it.
+        of: How many rows there are.
         broken: What they have, in words without a value.
         effect: What was done, in words.
         row_numbers: Which rows, from 1 in the order of the source; nothing unless they were asked for.
@@ -80,9 +97,15 @@ class Change:
     column: str
     rule: AnyRule
     rows: int = field(repr=False)
+    of: int = field(repr=False)
     broken: str
     effect: str
     row_numbers: tuple[int, ...] | None = field(default=None, repr=False)
+
+    @property
+    def percent(self) -> str:
+        """The share of all rows."""
+        return percent_in_words(self.rows, of=self.of)
 
     @property
     def problem(self) -> str:
@@ -90,8 +113,13 @@ class Change:
         return f"Column '{self.column}' has {self.broken}."
 
     def __str__(self) -> str:
-        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        rows = count_of(self.rows, "row", of=self.of)
         return f"Column '{self.column}' has {self.broken}: {rows}, {self.effect}."
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Change:
+        """The change that `to_dict` wrote."""
+        return cls(**{name: value for name, value in content.items() if name != "percent"})
 
     def to_dict(self) -> dict[str, Any]:
         """The change as plain JSON values."""
@@ -99,6 +127,8 @@ class Change:
             "column": self.column,
             "rule": self.rule,
             "rows": self.rows,
+            "of": self.of,
+            "percent": percent_of(self.rows, of=self.of),
             "broken": self.broken,
             "effect": self.effect,
         }
@@ -145,13 +175,18 @@ class Changes:
         if more := len(found) if weights is None else int(weights[found].sum()):
             self._found[column, rule, words] = count + more, numbers
 
-    def listed(self) -> tuple[Change, ...]:
-        """Every broken rule, by column and rule."""
+    def listed(self, *, of: int) -> tuple[Change, ...]:
+        """Every broken rule, by column and rule.
+
+        Args:
+            of: How many rows there are.
+        """
         return tuple(
             Change(
                 column=column,
                 rule=rule,
                 rows=count,
+                of=of,
                 broken=broken,
                 effect=effect,
                 row_numbers=tuple(np.concatenate(numbers).tolist()) if self._with_rows else None,
@@ -161,7 +196,7 @@ class Changes:
 
 
 def changed_cells(
-    rule: Rule, rows: BoolArray, column: ColumnRule, values: pa.Array | None, *, is_class: bool
+    rule: Rule, rows: BoolArray, column: ColumnRule, values: pa.Array, *, is_class: bool
 ) -> Iterator[tuple[tuple[str, str], BoolArray]]:
     """Yield what cells have that break a rule and what is done about it, in words, and which cells.
 
@@ -169,12 +204,11 @@ def changed_cells(
         rule: The one that is broken.
         rows: Where.
         column: The column's domain, and where values go that are not in it.
-        values: The column as it came from the source, if its spelling is to be looked at: not in a run, in which
-            nothing may fail that is not needed.
+        values: The column as it came from the source, whose spelling is looked at.
         is_class: Whether it is the class.
     """
     effect = _effect(rule, column)
-    if values is not None and rule == "unlisted" and isinstance(column.domain, CategoricalDomain):
+    if rule == "unlisted" and isinstance(column.domain, CategoricalDomain):
         for words, found in spelled_otherwise(texts_of(values), rows, column.domain):
             yield (words, effect), found
             rows = rows & ~found

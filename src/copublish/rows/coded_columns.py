@@ -198,7 +198,10 @@ def _encode_kinds(rule: ColumnRule, spelled: Sequence[float], inside: Sequence[f
         name: np.concatenate([part.changed.get(name, np.zeros(len(part.codes), dtype=np.bool_)) for part in parts])
         for name in broken
     }
-    return pa.concat_arrays([missing, numbers]), Encoded(np.concatenate([part.codes for part in parts]), None, changed)
+    encoded = Encoded(
+        np.concatenate([part.codes for part in parts]), None, changed, np.concatenate([part.missing for part in parts])
+    )
+    return pa.concat_arrays([missing, numbers]), encoded
 
 
 def _encode(rule: ColumnRule, values: pa.Array) -> Encoded:

@@ -103,11 +103,13 @@ class Encoded:
         numbers: For a numerical column, the numbers that the codes stand for: within the bounds, and agreed ones in the
             place of those that are missing; NaN where missing is a category or the cell is elsewhere.
         changed: For every rule that some row breaks, which rows do. For their owner alone.
+        missing: Which cells are empty or spelled as missing, and not held elsewhere. For their owner alone.
     """
 
     codes: Codes
     numbers: NDArray[np.float64] | None
     changed: Mapping[Rule, BoolArray] = field(repr=False)
+    missing: BoolArray = field(repr=False)
 
 
 def encode_batch(rule: ColumnRule, batch: pa.RecordBatch, *, null_is_elsewhere: bool) -> Encoded:
@@ -173,7 +175,7 @@ def _encode_categories(
         "unlisted": unlisted,
         "missing": np.zeros_like(missing) if rule.keeps_missing else missing,
     }
-    return Encoded(small_codes(codes, domain), None, _broken(changed))
+    return Encoded(small_codes(codes, domain), None, _broken(changed), missing)
 
 
 def _encode_numbers(
@@ -201,7 +203,7 @@ def _encode_numbers(
         "clamped": outside,
         "missing": np.zeros_like(missing) if rule.keeps_missing else missing,
     }
-    return Encoded(small_codes(codes, domain), numbers, _broken(changed))
+    return Encoded(small_codes(codes, domain), numbers, _broken(changed), missing)
 
 
 def _broken(changed: Mapping[Rule, BoolArray]) -> dict[Rule, BoolArray]:

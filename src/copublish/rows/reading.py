@@ -19,10 +19,10 @@ from copublish.agreement.model import Agreement
 from copublish.errors import FragmentError, NotCountedThereError, SourceError
 from copublish.kernel.records.fragment import Fragment
 from copublish.rows.agreed_columns import column_problems
-from copublish.rows.changes import AnyRule, Change, Changes, changed_cells
 from copublish.rows.coded_columns import CHANGED, CodedColumn, learn_column
 from copublish.rows.encoding import encode_batch, need_of, texts_of
 from copublish.rows.identifiers import IdentifierColumn, normalize_batch
+from copublish.rows.overview import Overview, Tallies
 from copublish.rows.sources import OpenRows, OpenSource, Source, has_order, open_rows
 from copublish.types import BoolArray, Codes, IntArray
 
@@ -43,13 +43,13 @@ def read_fragment(agreement: Agreement, party: str, source: Source | None) -> Fr
         Stability: `encode_batch` and `rows_that_stay` state it for each step. One person more or less is one record
             more or less; a person with other values is one record with other codes.
     """
-    return _read(agreement, party, source, with_rows=False, explains=False)[0]
+    return read_and_look(agreement, party, source)[0]
 
 
-def read_and_tell(
+def read_and_look(
     agreement: Agreement, party: str, source: Source | None, *, with_rows: bool = False
-) -> tuple[Fragment, tuple[Change, ...]]:
-    """As `read_fragment`, and what had to be changed for it: for the owner of the rows alone, offline.
+) -> tuple[Fragment, Overview | None]:
+    """As `read_fragment`, and what the rules did to the rows: for their owner alone. No source has no overview.
 
     Args:
         agreement: What is agreed.
@@ -61,17 +61,11 @@ def read_and_tell(
         FragmentError: If columns are not as agreed. No value raises it.
         SourceError: If the source cannot be read at all.
     """
-    return _read(agreement, party, source, with_rows=with_rows, explains=True)
-
-
-def _read(
-    agreement: Agreement, party: str, source: Source | None, *, with_rows: bool, explains: bool
-) -> tuple[Fragment, tuple[Change, ...]]:
     if refuse_unagreed_source(agreement, party, source) is None:
-        return empty_fragment(agreement, party), ()
+        return empty_fragment(agreement, party), None
     with opened_for(agreement, party, source) as opened:
-        reader = _Reader(agreement, party, with_rows=with_rows, explains=explains, in_order=has_order(source))
-        return reader.read(opened), reader.changes.listed()
+        reader = _Reader(agreement, party, with_rows=with_rows, in_order=has_order(source))
+        return reader.read(opened)
 
 
 def refuse_unagreed_source(agreement: Agreement, party: str, source: Source | None) -> Source | None:
@@ -193,7 +187,6 @@ class _Reader:
         agreement: What is agreed.
         party: Whose rows.
         with_rows: Whether the numbers of changed rows are kept.
-        explains: Whether it is looked for why values are not in an agreed list.
         in_order: Whether the rows of the source have an order.
     """
 
@@ -203,13 +196,12 @@ class _Reader:
         party: str,
         *,
         with_rows: bool = False,
-        explains: bool = False,
         in_order: bool = True,
     ) -> None:
-        self.agreement, self.party, self._explains = agreement, party, explains
+        self.agreement, self.party, self._with_rows = agreement, party, with_rows
         self._numbered = in_order and agreement.mechanism.publishes_each_record
-        self.changes = Changes(with_rows=with_rows)
         self._rules = {column: agreement.encoding[column] for column in agreement.columns_of(party)}
+        self._tallies = Tallies(self._rules, agreement.class_name, with_rows=with_rows)
         self._domains: dict[str, Domain] = {column: rule.domain for column, rule in self._rules.items()}
         self._codes: dict[str, list[Codes]] = {column: [] for column in self._domains}
         self._numbers: dict[str, list[IntArray]] = {
@@ -223,14 +215,16 @@ class _Reader:
     def learn(self, opened: OpenRows) -> None:
         """Leave encoding to a source that writes what it computes to a disk: a code takes less room there than a value.
 
-        Columns stay as they are of which numbers are needed, or of which is to be said what was changed.
+        Columns stay as they are of which numbers are needed, or the rows that were changed.
         """
-        if not isinstance(opened, OpenSource) or not opened.is_spark or self._explains:
+        if not isinstance(opened, OpenSource) or not opened.is_spark or self._with_rows:
             return
         for column, rule in self._rules.items():
             if column not in self._numbers and not self._is_spread(column):
                 with suppress(NotCountedThereError):
-                    self._coded[column] = learn_column(opened.connection, opened.table, rule)
+                    learned = learn_column(opened.connection, opened.table, rule)
+                    self._tallies.count(column, learned.encoded, learned.values, weights=learned.weights)
+                    self._coded[column] = learned
 
     def expressions(self, opened: OpenRows) -> list[Any]:
         """Expressions that the source is asked for."""
@@ -244,8 +238,8 @@ class _Reader:
             expressions.append(opened.expression(identifier, "text"))
         return expressions
 
-    def read(self, opened: OpenRows) -> Fragment:
-        """The fragment, whatever is in the cells."""
+    def read(self, opened: OpenRows) -> tuple[Fragment, Overview]:
+        """The fragment, whatever is in the cells, and what the rules did to them."""
         identifier, class_name = self.agreement.records.identifier, self.agreement.class_name
         n_records = 0
         self.learn(opened)
@@ -272,19 +266,17 @@ class _Reader:
         )
         if identifier is not None:
             fragment = self._with_one_row_each(identifier, fragment)
-        return self._without_missing(fragment) if self.agreement.mechanism.drops_missing else fragment
+        if self.agreement.mechanism.drops_missing:
+            fragment = self._without_missing(fragment)
+        return fragment, self._tallies.overview(rows=n_records, records=fragment.n_records)
 
     def _encode(self, column: str, batch: Any, first: int) -> None:
-        rule, is_class = self._rules[column], column == self.agreement.class_name
+        rule = self._rules[column]
         encoded = encode_batch(rule, batch, null_is_elsewhere=self._is_spread(column))
         self._codes[column].append(encoded.codes)
         if column in self._numbers and isinstance(rule.domain, NumericalDomain) and encoded.numbers is not None:
             self._numbers[column].append(quantize(rule.domain, encoded.numbers, encoded.codes))
-        for broken, rows in encoded.changed.items():
-            named: AnyRule = "null class" if rule.makes_null_rows else broken
-            values = batch.column(column) if self._explains else None
-            for words, found in changed_cells(broken, rows, rule, values, is_class=is_class):
-                self.changes.note(column, named, words, found, first=first)
+        self._tallies.count(column, encoded, batch.column(column), first=first)
 
     def _is_spread(self, column: str) -> bool:
         """Whether an empty cell is one that another party holds."""
@@ -316,10 +308,10 @@ class _Reader:
             left_out[stay] = False
             kept = "kept: the order of rows joins them"
             words = f"empty identifiers{under}. Every record needs one", kept if in_order else "left out"
-            self.changes.note(column, "no identifier", words, empty)
+            self._tallies.changes.note(column, "no identifier", words, empty)
             effect = kept if in_order else "left out: of the rows of one identifier the smallest in codes stays"
             words = f"duplicate identifiers{under}. One person is one record", effect
-            self.changes.note(column, "doubled", words, left_out & ~empty)
+            self._tallies.changes.note(column, "doubled", words, left_out & ~empty)
         fragment = fragment if in_order else fragment.take(stay)
         self._note_length(column, fragment)
         return fragment
@@ -331,7 +323,7 @@ class _Reader:
             return fragment
         for column, rows in is_missing.items():
             words = ("missing values", "left out: the agreement drops rows with a missing value")
-            self.changes.note(column, "dropped", words, self._in_the_source(fragment, rows))
+            self._tallies.changes.note(column, "dropped", words, self._in_the_source(fragment, rows))
         return fragment.take(np.flatnonzero(~np.any(list(is_missing.values()), axis=0)).astype(np.int64))
 
     @staticmethod
@@ -354,4 +346,4 @@ class _Reader:
                 else "beyond it, so nobody would notice that they are at another party, too; agree on a larger number",
             )
             beyond: BoolArray = np.arange(fragment.n_records) >= length
-            self.changes.note(column, "not compared", words, beyond)
+            self._tallies.changes.note(column, "not compared", words, beyond)

@@ -21,13 +21,12 @@ from copublish.agreement.model import Agreement
 from copublish.errors import EngineError, FragmentError, NotCountedThereError, SourceError
 from copublish.kernel.records.fragment import Fragment
 from copublish.rows.cell_expressions import ListedTexts
-from copublish.rows.changes import AnyRule, Change, Changes, changed_cells
 from copublish.rows.coded_columns import CHANGED, ROWS, CodedColumn, learn_column
 from copublish.rows.database import DatabaseTable
+from copublish.rows.overview import Overview, Tallies
 from copublish.rows.reading import (
     empty_fragment,
-    read_and_tell,
-    read_fragment,
+    read_and_look,
     refuse_other_columns,
     refuse_unagreed_source,
     subject_of,
@@ -235,43 +234,45 @@ NO_ROWS = (
 
 
 def read_rows_or_counts(agreement: Agreement, party: str, source: Source | None) -> Fragment:
-    """Read what a run needs of one party's data. A party that holds no data by the agreement has no source.
+    """As `look_at_rows_or_counts`, for those who do not ask what the rules did."""
+    return look_at_rows_or_counts(agreement, party, source)[0]
+
+
+def look_at_rows_or_counts(
+    agreement: Agreement, party: str, source: Source | None, *, with_rows: bool = False
+) -> tuple[Fragment, Overview | None]:
+    """Read what a run needs of one party's data, and what the rules did to them: that is for their owner alone.
+
+    A party that holds no data by the agreement has no source, and no overview.
+
+    Args:
+        agreement: What is agreed.
+        party: Whose data.
+        source: Where they are.
+        with_rows: Whether the numbers of changed rows are kept, too. Counts have none, so rows are read.
 
     Raises:
-        FragmentError: If columns are not as agreed. No value raises it.
+        FragmentError: If columns are not as agreed, or row numbers are asked for and there are none. No value raises
+            it.
         SourceError: If the source cannot be read at all, or lacks what is needed.
 
     Privacy:
         Stability: as `read_fragment`, or as `CountedFragment`: both give the same counts.
     """
     if refuse_unagreed_source(agreement, party, source) is None:
-        return empty_fragment(agreement, party)
+        return empty_fragment(agreement, party), None
+    if with_rows and not streams_rows(source):
+        raise FragmentError(party, ["Rows of these data stay where they are, so they have no numbers. Leave out rows."])
     why = why_rows(agreement)
-    if why is None and counts_there(source):
+    if why is None and counts_there(source) and not with_rows:
         try:
-            return _count(agreement, party, source)
+            counted = _count(agreement, party, source)
+            return counted, _overview(agreement, counted)
         except NotCountedThereError as exc:
             why = str(exc)
     if not streams_rows(source):
         raise SourceError(NO_ROWS.format(where=f"the data of party '{party}'", why=why))
-    return read_fragment(agreement, party, source)
-
-
-def tell_of_rows_or_counts(
-    agreement: Agreement, party: str, source: Source | None, *, with_rows: bool = False
-) -> tuple[Fragment, tuple[Change, ...]]:
-    """As `read_and_tell`, also for data whose rows cannot be had: what had to be changed, for their owner alone.
-
-    Raises:
-        FragmentError: If columns are not as agreed, or row numbers are asked for and there are none.
-        SourceError: If the source cannot be read at all, or lacks what is needed.
-    """
-    if source is None or streams_rows(source):
-        return read_and_tell(agreement, party, source, with_rows=with_rows)
-    if with_rows:
-        raise FragmentError(party, ["Rows of these data stay where they are, so they have no numbers. Leave out rows."])
-    fragment = read_rows_or_counts(agreement, party, source)
-    return fragment, _changes(agreement, fragment) if isinstance(fragment, CountedFragment) else ()
+    return read_and_look(agreement, party, source, with_rows=with_rows)
 
 
 def why_rows(agreement: Agreement) -> str | None:
@@ -306,12 +307,9 @@ def _count(agreement: Agreement, party: str, source: Source) -> CountedFragment:
             raise NotCountedThereError(f"this database lacks what counting needs ({type(exc).__name__})") from None
 
 
-def _changes(agreement: Agreement, fragment: CountedFragment) -> tuple[Change, ...]:
-    changes = Changes(with_rows=False)
-    for name, column in fragment.known_columns().items():
-        is_class = name == agreement.class_name
-        for broken, kinds in column.encoded.changed.items():
-            named: AnyRule = "null class" if column.rule.makes_null_rows else broken
-            for words, found in changed_cells(broken, kinds, column.rule, column.values, is_class=is_class):
-                changes.note(name, named, words, found, weights=column.weights)
-    return changes.listed()
+def _overview(agreement: Agreement, fragment: CountedFragment) -> Overview:
+    columns = fragment.known_columns()
+    tallies = Tallies({name: column.rule for name, column in columns.items()}, agreement.class_name)
+    for name, column in columns.items():
+        tallies.count(name, column.encoded, column.values, weights=column.weights)
+    return tallies.overview(rows=fragment.n_records, records=fragment.n_records)

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import copublish as cp
 from copublish.agreement.axis import Axis
 from copublish.kernel.records.fragment import Fragment, local_histogram
-from copublish.rows.reading import read_and_tell, read_fragment
+from copublish.rows.reading import read_and_look, read_fragment
 from support import mapping_by_default, small_mapping
 from support.profiles import examples
 
@@ -273,21 +273,22 @@ def test_of_several_rows_of_a_person_the_smallest_stays_whatever_their_order() -
         fragment = read_fragment(agreement, "bank", shuffled)
         found = sorted(zip(fragment.identifiers or [], *fragment.private_codes.values(), strict=True))
         assert found == [("a", 1, 1, 0), ("b", 0, 1, 0), ("c", 4, 1, 0)]
-    told = {change.rule: change for change in read_and_tell(agreement, "bank", frame, with_rows=True)[1]}
+    _, overview = read_and_look(agreement, "bank", frame, with_rows=True)
+    told = {change.rule: change for change in overview.changes}
     assert told["doubled"].row_numbers == (1, 3)
 
 
 def test_rows_without_an_identifier_are_left_out_by_their_owner() -> None:
     frame = rows(id=["a", None, " ", "b"])
-    fragment, changes = read_and_tell(agreed(), "bank", frame, with_rows=True)
+    fragment, overview = read_and_look(agreed(), "bank", frame, with_rows=True)
     assert list(fragment.identifiers or []) == ["a", "b"]
-    assert [(change.rule, change.row_numbers) for change in changes] == [("no identifier", (2, 3))]
+    assert [(change.rule, change.row_numbers) for change in overview.changes] == [("no identifier", (2, 3))]
 
 
 def test_where_the_order_of_rows_joins_them_none_is_left_out() -> None:
     agreement = agreed(**{"records.alignment": "row-order", "records.identifier": None})
-    fragment, changes = read_and_tell(agreement, "bank", rows(id=["a", "a", ""]))
-    assert fragment.n_records == 3 and changes == ()
+    fragment, overview = read_and_look(agreement, "bank", rows(id=["a", "a", ""]))
+    assert fragment.n_records == 3 and overview.changes == ()
 
 
 # --- Stability -------------------------------------------------------------------------------------------------------
@@ -361,7 +362,7 @@ def test_check_lists_what_the_rules_changed_and_strict_makes_problems_of_it() ->
         default=["no", "no", "maybe", None],
     )
     agreement = agreed()
-    checked = cp.check(agreement, "bank", frame, rows=True)
+    checked = cp.check(agreement, "bank", frame, accept=True, rows=True)
     found = {(change.column, change.rule, change.row_numbers) for change in checked.rules}
     assert checked.ok and found == {
         ("job", "unlisted", (1,)),

@@ -28,8 +28,8 @@ from copublish.errors import EngineError
 from copublish.kernel.records.fragment import Fragment
 from copublish.rows import coded_columns, rows_or_counts
 from copublish.rows.cell_expressions import first_decimal
-from copublish.rows.reading import read_and_tell, read_fragment
-from copublish.rows.rows_or_counts import CountedFragment, read_rows_or_counts, tell_of_rows_or_counts, why_rows
+from copublish.rows.reading import read_and_look, read_fragment
+from copublish.rows.rows_or_counts import CountedFragment, look_at_rows_or_counts, read_rows_or_counts, why_rows
 from support import repartition, seeded, simulate_with, small_mapping
 from support.postgres import server
 from support.profiles import examples
@@ -64,9 +64,10 @@ def counts_by_loop(rows: Fragment, axes: Sequence[Axis]) -> list[int]:
 
 
 def assert_same_counts(agreement: cp.Agreement, source: Any, rows_of: Any = None) -> CountedFragment:
-    found = read_rows_or_counts(agreement, "p0", source)
-    rows = read_fragment(agreement, "p0", source if rows_of is None else rows_of)
+    found, overview = look_at_rows_or_counts(agreement, "p0", source)
+    rows, overview_of_rows = read_and_look(agreement, "p0", source if rows_of is None else rows_of)
     assert isinstance(found, CountedFragment)
+    assert overview == overview_of_rows
     assert found.n_records == rows.n_records
     axes = [Axis.of(domain) for domain in agreement.columns.values()]
     halved = [Axis(axis.column, axis.cell_of_code // 2, (axis.n_cells + 1) // 2) for axis in axes]
@@ -259,12 +260,12 @@ def test_other_databases_of_ibis_count_the_same(put: Callable[[pd.DataFrame], An
     frame = some_rows()
     table = put(frame)
     assert_same_counts(agreed(), table, rows_of=frame)
-    _, of_rows = read_and_tell(agreed(), "p0", frame)
-    _, of_counts = tell_of_rows_or_counts(agreed(), "p0", table)
+    _, of_rows = read_and_look(agreed(), "p0", frame)
+    _, of_counts = look_at_rows_or_counts(agreed(), "p0", table)
     assert of_counts == of_rows
-    assert cp.check(agreed(), "p0", table).rules == of_rows
+    assert cp.check(agreed(), "p0", table).overview == of_rows
     with pytest.raises(cp.FragmentError, match="have no numbers"):
-        tell_of_rows_or_counts(agreed(), "p0", table, with_rows=True)
+        look_at_rows_or_counts(agreed(), "p0", table, with_rows=True)
 
 
 def test_a_database_that_ignores_case_is_not_trusted_with_spelling() -> None:

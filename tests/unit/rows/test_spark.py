@@ -23,7 +23,7 @@ from copublish.agreement.axis import Axis
 from copublish.kernel.records.fragment import Fragment
 from copublish.rows import spark as spark_rows
 from copublish.rows.database import reading_problem
-from copublish.rows.reading import check_columns, opened_for, read_and_tell, read_fragment
+from copublish.rows.reading import check_columns, opened_for, read_and_look, read_fragment
 from copublish.rows.rows_or_counts import CountedFragment, read_rows_or_counts
 from copublish.rows.sources import source_from
 from copublish.rows.spark import SCRATCH_VARIABLE, plain_address
@@ -115,7 +115,7 @@ def test_rows_come_encoded_and_sorted_through_a_folder_that_goes(
     found, expected = read_fragment(agreement, "p0", spark[kind]), read_fragment(agreement, "p0", parquet)
     assert by_person(found) == by_person(expected)
     assert list(found.identifiers or []) == sorted(f"{n}" for n in range(12))
-    assert read_and_tell(agreement, "p0", spark[kind])[1] == read_and_tell(agreement, "p0", parquet)[1]
+    assert read_and_look(agreement, "p0", spark[kind])[1] == read_and_look(agreement, "p0", parquet)[1]
     assert scratch_folders(tmp_path) == []
 
 

@@ -22,8 +22,8 @@ from copublish.studio.pages import REFUSED, FormProblem, SameStep, attachment, c
 from copublish.studio.releases import choices, chosen, key_of
 from copublish.studio.routing import change, secret_of, text_of, view
 
-LEFT_OUT = ("null class", "doubled", "no identifier", "not compared")
-"""Rules whose rows count nowhere; the other rules replace a value, or clamp it."""
+LEFT_OUT = ("null class", "doubled", "no identifier", "dropped")
+"""Rules whose rows count nowhere; the others replace a value, clamp it, or leave it."""
 
 NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,20})?")
 
@@ -148,6 +148,7 @@ def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.
         party=situation.desk.party,
         out=situation.desk.agreement_file.parent / folder,
         data=chosen(situation.desk, name, table) if name else None,
+        accept=text_of(form, "accept") == "yes",
         passphrase=secret_of(form, "passphrase"),
         signer_passphrase=secret_of(form, "signer_passphrase"),
         pin=secret_of(form, "pin"),

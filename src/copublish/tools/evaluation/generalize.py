@@ -145,4 +145,4 @@ def _convert_table(
                     changes.note(name, named, (what, WITHOUT_CLASS if rule.makes_null_rows else effect), found)
     types = {name: number_type if isinstance(domains[name], NumericalDomain) else pa.string() for name in domains}
     table = pa.table({name: pa.chunked_array(parts, types[name]) for name, parts in columns.items()})
-    return GeneralizedData(table, changes.listed())
+    return GeneralizedData(table, changes.listed(of=len(table)))

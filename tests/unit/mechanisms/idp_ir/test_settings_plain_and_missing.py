@@ -10,7 +10,7 @@ import copublish as cp
 from copublish.errors import AgreementError, FragmentError
 from copublish.mechanisms.idp_ir.run_microaggregation import cluster_sizes, sensitivities
 from copublish.mechanisms.idp_ir.settings import WARNING, WARNING_WITHOUT_CLUSTERS
-from copublish.rows.reading import read_and_tell
+from copublish.rows.reading import read_and_look
 from support import fragment_frames, no_noise, random_table, seeded, simulate_with
 from support.idp_ir import idp_ir_agreement, idp_ir_mapping
 
@@ -120,8 +120,8 @@ def test_the_owner_is_told_which_rows_are_left_out_and_why():
     _, frames = data(agreement)
     frame = frames["p1"].astype({"age": str}).reset_index(drop=True)
     frame.loc[[2, 5], "age"] = ["", "unknown"]
-    fragment, changes = read_and_tell(agreement, "p1", frame, with_rows=True)
-    (change,) = [change for change in changes if change.rule == "dropped"]
+    fragment, overview = read_and_look(agreement, "p1", frame, with_rows=True)
+    (change,) = [change for change in overview.changes if change.rule == "dropped"]
     assert (change.column, change.rows, change.row_numbers) == ("age", 2, (3, 6))
     assert "left out" in str(change)
     assert fragment.n_records == len(frame) - 2

@@ -58,7 +58,7 @@ def seen(monkeypatch):
     """What every run came to that was about to be made ready, and which keys it opened."""
     found, ledgers = [], []
 
-    def ready_party(agreement, party, source, identity, ledger, settings, *, signer=None):
+    def ready_party(agreement, party, source, identity, ledger, settings, *, signer=None, look=None):
         found.append((party, identity.folder, signer.folder, ledgers.pop(), source, settings))
         raise ResolvedError
 

@@ -114,6 +114,27 @@ def test_a_killed_run_is_told_with_what_the_ledger_says(bank, monkeypatch):
     assert "The ledger says “reserved”: epsilon 1, which counts as spent." in words(browser.get(run))
 
 
+def test_data_that_are_hardly_those_agreed_are_shown_with_shares_and_start_only_if_accepted(bank):
+    frame = pd.read_parquet(bank / "data.parquet").astype({"balance": str})
+    frame.loc[frame.index[:30], "balance"] = "1234,5"
+    frame["job"] = "cook"
+    frame.to_parquet(bank / "wrecked.parquet", index=False)
+    browser = entered(bank)
+    page = browser.submit("/run/preflight", {"data": str(bank / "wrecked.parquet")})
+    assert f"30 ({100 * 30 / len(frame):.1f} %)" in words(page)
+    assert "These are hardly the data that were agreed" in words(page)
+    assert "Column 'job' has only one value" in words(page)
+    assert re.search(r'type="checkbox" name="accept" value="yes" required', page.text)
+    assert 'name="accept"' not in preflight_of(browser, bank).text, "nothing is to be accepted"
+    shown = hidden(page, *SHOWN) | {"wait": "1"}
+    path = own_path(browser.submit("/run/start", shown).url.path)
+    assert "exit code 4." in words(until(browser, path, "Ended without a release"))
+    shown = hidden(browser.submit("/run/preflight", {"data": str(bank / "wrecked.parquet")}), *SHOWN)
+    path = own_path(browser.submit("/run/start", {**shown, "accept": "yes"}).url.path)
+    until(browser, path, "not met so far")
+    browser.submit(f"{path}/stop")
+
+
 def test_nothing_starts_from_an_older_state_and_the_form_says_so(bank):
     browser = entered(bank)
     shown = hidden(preflight_of(browser, bank), *SHOWN)

@@ -299,8 +299,8 @@ def test_what_was_changed_is_told_by_column_rule_and_number_of_rows() -> None:
         ("job", "missing", 1),
         ("job", "unlisted", 1),
     ]
-    assert str(told.changes[0]).endswith("bounds [18, 99]: 2 rows, taken as the nearer bound.")
-    assert str(told.changes[1]).endswith("1 row, without a class here, as a run counts them nowhere.")
+    assert str(told.changes[0]).endswith("bounds [18, 99]: 2 rows (50.0 %), taken as the nearer bound.")
+    assert str(told.changes[1]).endswith("1 row (25.0 %), without a class here, as a run counts them nowhere.")
     assert SECRET_TEXT not in str([*map(str, told.changes), told.changes])
     assert generalize_and_tell(CUT, pd.DataFrame(ROWS)).changes == ()
 
