@@ -11,7 +11,7 @@ from copublish.agreement.attributes import OTHER_LABEL, CategoricalAttribute
 from copublish.agreement.budget import broken_budget_rules
 from copublish.agreement.computation import broken_engine_rules
 from copublish.agreement.domain import MISSING_LABEL, NumericalDomain
-from copublish.agreement.names import look_alikes
+from copublish.agreement.names import as_seen, look_alikes
 from copublish.agreement.parties import broken_network_rules
 from copublish.agreement.settings import known_settings
 
@@ -32,7 +32,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
     """One sentence for every rule that the agreement breaks."""
     return [
         *broken_network_rules(agreement),
-        *_look_alikes(agreement),
+        *_party_names(agreement),
         *_owners(agreement),
         *_ledgers(agreement),
         *broken_engine_rules(agreement),
@@ -50,14 +50,15 @@ def broken_rules(agreement: Agreement) -> list[str]:
     ]
 
 
-def _look_alikes(agreement: Agreement) -> Iterator[str]:
-    """Yield one sentence for every party or column that people would take for another one."""
-    for section, names in (("parties", agreement.parties), ("attributes", agreement.columns)):
-        for earlier, name in look_alikes(names):
-            yield (
-                f"{section}.{ascii(name)[1:-1]}: it looks like {earlier!a}. Letters of other scripts that look "
-                "Latin, capitals, spaces and what nobody sees tell no two names apart. Rename one of them"
-            )
+LOOKS_LIKE = (
+    "it looks like {name}. Letters of other scripts that look Latin, capitals, spaces and what nobody sees tell no two "
+    "names apart. Rename one of them"
+)
+
+
+def _party_names(agreement: Agreement) -> Iterator[str]:
+    for earlier, name in look_alikes(agreement.parties):
+        yield f"parties.{name}: {LOOKS_LIKE.format(name=ascii(earlier))}"
 
 
 def _owners(agreement: Agreement) -> Iterator[str]:
@@ -99,9 +100,11 @@ def _column_names(agreement: Agreement) -> Iterator[str]:
             yield f"{place}: a release has a column of its own with the name '{column}'. Rename it in the data"
     seen: dict[str, str] = {}
     for place, column in places.items():
-        twin = seen.setdefault(column.lower(), column)
-        if twin != column:
+        twin = seen.setdefault(as_seen(column), column)
+        if twin != column and twin.lower() == column.lower():
             yield f"{place}: '{twin}' differs from it in case alone, which sources ignore. Rename one of them"
+        elif twin != column:
+            yield f"{ascii(place)[1:-1]}: {LOOKS_LIKE.format(name=ascii(twin))}"
     identifier = agreement.records.identifier
     if identifier is not None and identifier in agreement.attributes:
         yield f"attributes.{identifier}: this is the identifier; it is never published. Remove it here"

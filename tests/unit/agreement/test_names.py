@@ -49,11 +49,11 @@ def test_parties_that_look_the_same_are_refused():
         cp.agreement_from_mapping(mapping)
 
 
-@pytest.mark.parametrize("change", ["capital", "cyrillic", "nothing seen"])
+@pytest.mark.parametrize("change", ["cyrillic", "nothing seen"])
 def test_columns_that_look_the_same_are_refused_and_named_so_that_they_can_be_told_apart(change):
     mapping = small_mapping()
     name = next(name for name in mapping["attributes"] if "a" in name)
-    other = {"capital": name.upper(), "cyrillic": name.replace("a", "\u0430"), "nothing seen": f"{name}\u2060"}[change]
+    other = {"cyrillic": name.replace("a", "\u0430"), "nothing seen": f"{name}\u2060"}[change]
     mapping["attributes"][other] = dict(mapping["attributes"][name])
     with pytest.raises(cp.AgreementError) as refused:
         cp.agreement_from_mapping(mapping)
