@@ -9,8 +9,11 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import copublish as cp
+from copublish.engines.comparing.comparison import comparison_by
 from copublish.engines.spu.engine import SpuEngine
+from copublish.kernel.certificate.comparing import way_of
 from copublish.mechanisms.registry import plan_of
+from copublish.party.local.messenger import Ends, PipeMessenger, pipes_between
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
@@ -24,12 +27,13 @@ def run_parties(job: Callable[..., Any], *arguments: Any, timeout_seconds: int =
     """Run `job(engine, *arguments)` at both parties and return both results; an exception comes back as its text."""
     with tempfile.TemporaryDirectory(prefix="copublish-test-") as folder:
         addresses = tuple(f"unix:{folder}/{party}.sock" for party in PARTIES)
-        pipes, processes = [], []
+        pipes, processes, ends = [], [], pipes_between(PARTIES)
         for party in PARTIES:
             here, there = context().Pipe()
-            process = context().Process(target=_party, args=(there, party, addresses, job, arguments, timeout_seconds))
+            given = (there, party, addresses, job, arguments, timeout_seconds, ends[party])
+            process = context().Process(target=_party, args=given)
             process.start()
-            there.close()
+            _close(there, ends[party])
             pipes.append(here)
             processes.append(process)
         results = []
@@ -52,14 +56,23 @@ def _party(
     job: Callable[..., Any],
     arguments: tuple[Any, ...],
     timeout_seconds: int,
+    ends: Ends,
     **sessions: Any,
 ) -> None:
     try:
         with SpuEngine(party, PARTIES, addresses, timeout_seconds=timeout_seconds, **sessions) as engine:
+            engine._messenger_of_tests = PipeMessenger(party, PARTIES, ends, timeout_seconds)
             result = job(engine, *arguments)
     except BaseException as exc:
         result = f"{type(exc).__name__}: {exc}\n{traceback.format_exc()}"
     pipe.send(result)
+
+
+def _close(there: Connection, ends: Ends) -> None:
+    """Close what a process that was started has of its own now."""
+    there.close()
+    for end in ends.values():
+        end.close()
 
 
 class Pair:
@@ -73,14 +86,14 @@ class Pair:
         self._folder = tempfile.TemporaryDirectory(prefix="copublish-test-")
         addresses = tuple(f"unix:{self._folder.name}/{party}.sock" for party in PARTIES)
         further = [tuple(f"{address}{lane}" for address in addresses) for lane in range(lanes)]
-        self.pipes, self.processes = [], []
+        self.pipes, self.processes, ends = [], [], pipes_between(PARTIES)
         for party in PARTIES:
             here, there = context().Pipe()
-            arguments = (there, party, addresses, _do_jobs, (there,), timeout_seconds)
+            arguments = (there, party, addresses, _do_jobs, (there,), timeout_seconds, ends[party])
             sessions = {"shards": shards, "lanes": further}
             self.processes.append(context().Process(target=_party, args=arguments, kwargs=sessions))
             self.processes[-1].start()
-            there.close()
+            _close(there, ends[party])
             self.pipes.append(here)
 
     def do(self, job: Callable[..., Any], one: Any, other: Any) -> list[Any]:
@@ -123,6 +136,8 @@ def publish(engine: SpuEngine, argument: tuple[cp.Agreement, Any, Any]) -> cp.Re
     agreement, frame, engine.own_coins = argument
     fragment = read_fragment(agreement, engine.party, frame)
     plan = plan_of(agreement)
+    if way_of(agreement) == "rounds":
+        engine.comparison = comparison_by(engine._messenger_of_tests, agreement.owners, agreement.helper)
     return publish_release(plan, fragment, engine, throwaway_ledger(plan), no_progress)
 
 
