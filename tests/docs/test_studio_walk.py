@@ -28,7 +28,6 @@ MASKED_BY_TWO = Together(
     without_data=(),
     sections='\n[mechanism]\nname = "hpdp"\n[engine]\nname = "masked-sum"\n',
     phases=(),
-    n_files=10,
 )
 """Two owners mask their sums: a real run between processes that loads no secure engine."""
 

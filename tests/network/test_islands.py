@@ -31,7 +31,6 @@ name = "hpdp"
 name = "masked-sum"
 """,
     phases=(),
-    n_files=10,
 )
 """Three owners mask their sums; the first one adds them up."""
 
@@ -114,7 +113,7 @@ def test_a_party_behind_a_proxy_for_port_443_alone_publishes_on_the_secure_engin
 
 def test_a_party_behind_a_firewall_that_drops_in_silence_publishes_if_it_dials_out(tmp_path):
     names = ("bank", "loans")
-    two = Together(names=names, without_data=(), sections=OWNERS.sections, phases=(), n_files=10)
+    two = Together(names=names, without_data=(), sections=OWNERS.sections, phases=())
     with islands([names]) as hosts:
         hosts.drop_incoming("loans")
         bank, loans = (hosts.addresses[name] for name in names)

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from copublish.agreement.protocol.message import COUNT_BYTES, MAX_LETTER_BYTES, PIECE_BYTES
-from copublish.agreement.protocol.table import CAN_PAY, MAX_ARRAY_BYTES, MODEL, SIGNERS
+from copublish.agreement.protocol.table import CAN_PAY, MAX_ARRAY_BYTES, PERTURBED, SIGNERS
 from copublish.engines.messages import exchange_public
 from copublish.errors import MeetingError, ProgramMismatchError
 from copublish.party.network.dialing import dial
@@ -89,21 +89,21 @@ def test_pieces_longer_than_pieces_are_not_read_and_the_peer_is_named(identities
     """Announced are 256 pieces, as many as there may be, and each is as long as a message may be: 32 GiB."""
     with Attacked(identities, 2) as attacked, watched_memory() as grown:
         channel = attacked.channel("p1")
-        attacked.send(channel, MODEL.topic, COUNT_BYTES + 10, announce(MAX_PIECES) + bytes(10))
+        attacked.send(channel, PERTURBED.topic, COUNT_BYTES + 10, announce(MAX_PIECES) + bytes(10))
         sending = attacked.circle.do(
-            lambda: [attacked.send(channel, MODEL.topic, MAX_LETTER_BYTES) for _ in range(MAX_PIECES - 1)]
+            lambda: [attacked.send(channel, PERTURBED.topic, MAX_LETTER_BYTES) for _ in range(MAX_PIECES - 1)]
         )
-        with pytest.raises(ProgramMismatchError, match="'p1' sent, or was about to send, more as 'model'"):
-            exchange_public(attacked.messenger, MODEL, ARRAY)
+        with pytest.raises(ProgramMismatchError, match="'p1' sent, or was about to send, more as 'perturbed columns'"):
+            exchange_public(attacked.messenger, PERTURBED, ARRAY)
         sending.result(SECONDS)
     assert grown[0] < ROOM_BYTES
 
 
 def test_a_first_piece_that_is_too_long_is_not_read_either(identities):
     with Attacked(identities, 2) as attacked, watched_memory() as grown:
-        attacked.send(attacked.channel("p1"), MODEL.topic, MAX_LETTER_BYTES, announce(1))
-        with pytest.raises(ProgramMismatchError, match="'p1' sent, or was about to send, more as 'model'"):
-            exchange_public(attacked.messenger, MODEL, ARRAY)
+        attacked.send(attacked.channel("p1"), PERTURBED.topic, MAX_LETTER_BYTES, announce(1))
+        with pytest.raises(ProgramMismatchError, match="'p1' sent, or was about to send, more as 'perturbed columns'"):
+            exchange_public(attacked.messenger, PERTURBED, ARRAY)
     assert grown[0] < ROOM_BYTES
 
 
@@ -131,9 +131,9 @@ def test_a_text_that_would_grow_when_it_is_read_is_not(identities):
 def test_all_others_together_may_not_announce_more_than_one_may(identities):
     with Attacked(identities, 3) as attacked, watched_memory() as grown:
         for name, pieces in (("p1", MAX_PIECES // 2), ("p2", MAX_PIECES // 2 + 1)):
-            attacked.send(attacked.channel(name), MODEL.topic, COUNT_BYTES + 1, announce(pieces) + b"[")
-        with pytest.raises(ProgramMismatchError, match="'p2' sent, or was about to send, more as 'model'"):
-            exchange_public(attacked.messenger, MODEL, ARRAY)
+            attacked.send(attacked.channel(name), PERTURBED.topic, COUNT_BYTES + 1, announce(pieces) + b"[")
+        with pytest.raises(ProgramMismatchError, match="'p2' sent, or was about to send, more as 'perturbed columns'"):
+            exchange_public(attacked.messenger, PERTURBED, ARRAY)
     assert grown[0] < ROOM_BYTES
 
 
@@ -159,7 +159,7 @@ def test_a_long_array_arrives_whole(identities):
     with Circle(identities, 2) as circle:
         messengers = {name: PortMessenger(port, RUN, SECONDS) for name, port in circle.ports().items()}
         told = {"p0": long, "p1": long[::-1].copy()}
-        ends = [circle.do(exchange_public, messengers[name], MODEL, told[name]) for name in told]
+        ends = [circle.do(exchange_public, messengers[name], PERTURBED, told[name]) for name in told]
         for end in ends:
             for heard, sent in zip(end.result(SECONDS), told.values(), strict=True):
                 np.testing.assert_array_equal(heard, sent)

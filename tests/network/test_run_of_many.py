@@ -7,6 +7,8 @@ import threading
 import time
 from contextlib import AbstractContextManager
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,9 +28,11 @@ from copublish.party.session import RunSettings, _link_nodes, ready_party, run_p
 from copublish.rows.reading import read_fragment
 from support import ConstantCoins, random_table, seeded
 from support.circle import SECONDS, Circle, identities_in
+from support.engine_frames import frame
 from support.protocol import ANYTHING
 
-RUN = "a" * 64
+MET: Any = SimpleNamespace(run="a" * 64, blame=lambda party, deed: None)
+"""What parties that have met know of the run."""
 
 
 @pytest.fixture(scope="module")
@@ -59,26 +63,26 @@ def test_every_compute_node_s_engine_reaches_every_other_one_and_a_guest_has_non
         for _ in range(len(nodes) - 1):
             local, _ = server.accept()
             local.settimeout(SECONDS)
-            arrived[node].append(local.recv(100))
+            arrived[node].append(local.recv(len(frame(b"p0 to p1")), socket.MSG_WAITALL))
             if sum(map(len, arrived.values())) == len(nodes) * (len(nodes) - 1):
                 all_there.set()
 
     addresses = {}
     for node in nodes:
         (tmp_path / node).mkdir()
-        linked = _link_nodes(four.agreement, node, ports[node], RUN, tmp_path / node)
+        linked = _link_nodes(four.agreement, node, ports[node], MET, tmp_path / node)
         addresses[node] = dict(zip(nodes, linked, strict=True))
         four.do(stand_for_worker, node, addresses[node][node])
-    assert _link_nodes(four.agreement, "p1", ports["p1"], RUN, tmp_path) == ()
+    assert _link_nodes(four.agreement, "p1", ports["p1"], MET, tmp_path) == ()
     for node in nodes:
         for other in nodes:
             if other != node:
                 out = socket.socket(socket.AF_UNIX)
                 out.connect(addresses[node][other].removeprefix("unix:"))
-                out.sendall(f"{node} to {other}".encode())
+                out.sendall(frame(f"{node} to {other}".encode()))
     assert all_there.wait(SECONDS)
     for node in nodes:
-        assert sorted(arrived[node]) == sorted(f"{other} to {node}".encode() for other in nodes if other != node)
+        assert sorted(arrived[node]) == sorted(frame(f"{other} to {node}".encode()) for other in nodes if other != node)
 
 
 def test_without_a_secure_engine_nobody_is_linked(identities, tmp_path):
@@ -86,7 +90,7 @@ def test_without_a_secure_engine_nobody_is_linked(identities, tmp_path):
         circle.mapping["engine"], circle.mapping["mechanism"] = {"name": "masked-sum"}, {"name": "copula"}
         del circle.mapping["records"]["identifier"]
         circle.agreement = cp.agreement_from_mapping(circle.mapping)
-        assert _link_nodes(circle.agreement, "p0", circle.port("p0"), RUN, tmp_path) == ()
+        assert _link_nodes(circle.agreement, "p0", circle.port("p0"), MET, tmp_path) == ()
 
 
 class TalkingEngine(AbstractContextManager):

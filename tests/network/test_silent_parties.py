@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -82,7 +83,8 @@ class Three:
             agreement = cp.agreement_from_mapping(mapping)
         (self.folder / "agreement.json").write_text(json.dumps(mapping))
         table = random_table(agreement, 90, np.random.default_rng(1))
-        self.processes = {}
+        self.processes: dict[str, subprocess.Popen[str]] = {}
+        self.frozen: list[psutil.Process] = []
         for number, party in enumerate(agreement.parties):
             table[number::3].to_parquet(self.folder / f"{party}.parquet")
             command = [sys.executable, "-c", RUN, str(self.folder), party, str(TIMEOUT_SECONDS)]
@@ -93,9 +95,10 @@ class Three:
         log = self.folder / f"{party}.jsonl"
         wait_until(lambda: log.exists() and moment in log.read_text(), 4 * SECONDS)
         victim = psutil.Process(self.processes[party].pid)
-        for process in (victim, *victim.children(recursive=True)):
-            if process.name() != "sh":  # what tidies up when it is gone
-                process.suspend()
+        # All but what tidies up when it is gone.
+        self.frozen = [process for process in (victim, *victim.children(recursive=True)) if process.name() != "sh"]
+        for process in self.frozen:
+            process.suspend()
 
     def __enter__(self) -> Three:
         return self
@@ -103,6 +106,10 @@ class Three:
     def __exit__(self, *_: object) -> None:
         for process in self.processes.values():
             process.kill()
+        for process in self.frozen:  # one that stays frozen would hold the pipe that is read now
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+        for process in self.processes.values():
             process.communicate()
 
 

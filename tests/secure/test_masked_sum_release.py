@@ -212,7 +212,7 @@ def test_nothing_but_masked_sums_keys_and_public_values_is_ever_sent():
     release = all_of(publish_by_masked_sums(agreement, case(agreement), post=post))["p0"]
     entries = {table.entry_of(topic) for _, _, topic, _ in post.sent}
     told = {table.CAN_PAY, table.AUDIT, table.FIT, table.SUM_HASH, table.DATE, table.RELEASE, table.ON_DISK}
-    told |= {table.RESERVED, table.HEADS}
+    told |= {table.RESERVED, table.HEADS, table.KEY_EXCHANGE}
     assert entries - told == {table.MASK_KEY, table.MASKED_SUM}
     assert {to for _, to, topic, _ in post.sent if topic.startswith("masked sum")} == set(agreement.parties)
     openings = len(release.certificate.to_json()["disclosures"])

@@ -206,7 +206,7 @@ class Stage:
                 load_release(home / "release")
             except CopublishError as exc:
                 outcome.broken.append(f"{name} has half a release: {exc}")
-            if len(self.parties.files(name)) != self.parties.n_files:
+            if not self.parties.has_whole_release(name):
                 outcome.broken.append(f"{name} has half a release")
         elif code == 0:
             outcome.broken.append(f"{name} ended well without a release")

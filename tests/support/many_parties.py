@@ -14,7 +14,7 @@ from copublish.agreement.loading import load_agreement
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.party.keys.identity import Identity, new_identity
 from support import random_table
-from support.node import DATASET, free_port
+from support.node import DATASET, free_port, is_whole
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,12 @@ class Together:
         without_data: Those that hold none.
         sections: The end of the agreement: mechanism and engine.
         phases: In the order of a run, as the log names them.
-        n_files: How many files a release has.
     """
 
     names: tuple[str, ...]
     without_data: tuple[str, ...]
     sections: str
     phases: tuple[str, ...]
-    n_files: int
 
 
 GUESTS = Together(
@@ -48,7 +46,6 @@ score = "max"
 nodes = ["node-a", "node-b"]
 """,
     phases=("listening", "met", "alignment", "specialization", "leaf counts", "leaf noise", "writing"),
-    n_files=11,
 )
 """Two owners compute on the secure engine, and two are guests that share their inputs with them."""
 
@@ -63,7 +60,6 @@ name = "masked-sum"
 aggregator = "helper"
 """,
     phases=("listening", "met", "alignment", "moments", "writing"),
-    n_files=10,
 )
 """Three owners mask their sums, and a helper without data adds them up."""
 
@@ -123,10 +119,6 @@ class ManyParties:
     def without_data(self) -> tuple[str, ...]:
         return self.together.without_data
 
-    @property
-    def n_files(self) -> int:
-        return self.together.n_files
-
     def home(self, party: str) -> Path:
         return self.folder / party
 
@@ -152,6 +144,9 @@ class ManyParties:
         folder = self.home(party) / "release"
         files = (path for path in sorted(folder.rglob("*")) if path.is_file())
         return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+    def has_whole_release(self, party: str) -> bool:
+        return is_whole(self.files(party))
 
 
 def many_on_loopback(folder: Path, together: Together) -> ManyParties:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import random
 import socket
@@ -44,6 +45,12 @@ def free_port() -> int:
             return port
 
 
+def is_whole(files: Mapping[str, bytes]) -> bool:
+    """Whether a folder has the files that its certificate names, those that none names, and no others."""
+    named = json.loads(files.get("certificate.json", b'{"files": {}}'))["files"]
+    return files.keys() == {*named, "certificate.json", "README.md", "signatures.json"}
+
+
 @dataclass
 class TwoParties:
     """Both parties' folders below one: `bank/` and `loans/`, each with data, identity, ledger and agreement."""
@@ -54,7 +61,6 @@ class TwoParties:
     changes: Sequence[tuple[str, str]] = ()
     identities: dict[str, Identity] = field(default_factory=dict)
     names: tuple[str, ...] = NAMES
-    n_files: int = 11
     without_data: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -125,6 +131,9 @@ class TwoParties:
         folder = self.home(party) / "release"
         found = sorted(path for path in folder.rglob("*") if path.is_file())
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+    def has_whole_release(self, party: str) -> bool:
+        return is_whole(self.files(party))
 
     def charges(self, party: str) -> list[str]:
         ledger = Ledger(self.home(party) / "ledger.db")

@@ -70,13 +70,13 @@ def test_a_run_that_ends_before_anybody_is_asked_leaves_no_worker(monkeypatch, t
         assert [process.poll() for process in started] == [None]  # it loads while data are read
         raise SourceError("gone")
 
-    agreement = SimpleNamespace(engine=SimpleNamespace(name="spu"), compute_nodes=("a",))
+    agreement = SimpleNamespace(engine=SimpleNamespace(name="spu"), compute_nodes=("a",), parties={})
     monkeypatch.setattr(run, "preflight", lambda *_, **__: None)
     monkeypatch.setattr(run, "refuse_unfit_hosts", lambda *_: None)
     monkeypatch.setattr(run, "_witness", lambda *_: None)
     monkeypatch.setattr(run, "loading_worker", lambda *_: Remembered())
     monkeypatch.setattr(run, "refuse_unfit_workers", lambda *_: None)
-    monkeypatch.setattr(run, "read_rows_or_counts", unreadable)
+    monkeypatch.setattr(run, "look_at_rows_or_counts", unreadable)
     with pytest.raises(SourceError):
         ready_party(agreement, "a", None, None, Ledger(":memory:"), RunSettings(tmp_path))
     assert [process.poll() is None for process in started] == [False]
@@ -98,16 +98,17 @@ def test_a_killed_worker_is_this_partys_own_unless_the_party_ended_it(from_here)
 def test_too_little_memory_is_said_with_numbers_before_anybody_is_called(monkeypatch, tmp_path):
     """The rows are in memory by then; a guest and masked sums have no engine."""
     spu, sums = SimpleNamespace(name="spu", agreed_shards=4), SimpleNamespace(name="masked-sum", agreed_shards=1)
-    agreement = SimpleNamespace(engine=spu, compute_nodes=("a", "b"))
+    agreement = SimpleNamespace(engine=spu, compute_nodes=("a", "b"), parties={})
     monkeypatch.setattr(parallel_sessions, "available_bytes", lambda: 1100 * 2**20)
     for party, engine in (("guest", spu), ("a", sums)):
         refuse_too_little_memory(SimpleNamespace(engine=engine, compute_nodes=("a", "b")), party, Workers())
     for workers, needed in ((Workers(), "1,200"), (Workers(3), "3,600"), (Workers(3, "ray"), "1,200")):
         with pytest.raises(EngineError, match=rf"takes up to {needed} MiB .* 1,100 MiB are left\. Nothing was spent"):
             refuse_too_little_memory(agreement, "a", workers)
-    for name in ("preflight", "refuse_unfit_hosts", "_witness", "refuse_unfit_workers", "read_rows_or_counts"):
+    for name in ("preflight", "refuse_unfit_hosts", "_witness", "refuse_unfit_workers"):
         monkeypatch.setattr(run, name, lambda *_, **__: None)
     monkeypatch.setattr(run, "loading_worker", lambda *_: None)
+    monkeypatch.setattr(run, "look_at_rows_or_counts", lambda *_: (None, None))
     with pytest.raises(EngineError, match="1,100 MiB are left"):
         ready_party(agreement, "a", None, None, Ledger(":memory:"), RunSettings(tmp_path))
     monkeypatch.setattr(parallel_sessions, "available_bytes", lambda: 1200 * 2**20)
