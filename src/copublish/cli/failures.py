@@ -182,7 +182,11 @@ def _what_ledgers_have(before: dict[str, list[Entry]], entries: Callable[[], dic
         return "No ledger of yours was charged."
     new = {name: found[len(before[name]) :] for name, found in now.items()}
     said = [f"{name} has {_charge(entry)}." for name, found in new.items() for entry in found]
-    return " ".join([*said, "It stays charged."]) if said else "Nothing was charged."
+    if not said:
+        return "Nothing was charged."
+    unopened = [entry for found in new.values() for entry in found if not entry.disclosures]
+    way_back = f" Nothing was opened of it: 'copublish ledger give-back {unopened[0].number}' gives it back."
+    return " ".join([*said, "It stays charged."]) + (way_back if len(unopened) == len(said) == 1 else "")
 
 
 def _charge(entry: Entry) -> str:

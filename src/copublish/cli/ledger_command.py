@@ -94,9 +94,9 @@ def show(
 ) -> None:
     """Show what was spent on which data set, in which release, and how much is left. Changes nothing.
 
-    A charge is never given back: a release that was reserved and failed stays spent. Also shown: when identifiers were
-    compared, with whom, and who listed other people than before; and parties that are locked out because something
-    was put in that the agreement does not allow.
+    A release that was reserved and failed stays spent, unless nothing was opened of it and you give the charge back:
+    'copublish ledger give-back'. Also shown: when identifiers were compared, with whom, and who listed other people
+    than before; and parties that are locked out because something was put in that the agreement does not allow.
 
     'copublish ledger' alone shows it, too. A file that is called like a command is written ./verify.
 

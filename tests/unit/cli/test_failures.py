@@ -223,7 +223,7 @@ def test_however_a_run_ends_it_says_what_the_ledger_has(tmp_path, monkeypatch, c
     assert told(as_charged=False).endswith("Nothing was charged.\n")
     assert told(as_charged=True).endswith(
         "Your ledger has a charge of epsilon 0.5 for 'flu' on the data set 'people' (ended early, spent, 0 disclosures "
-        "written). It stays charged.\n"
+        "written). It stays charged. Nothing was opened of it: 'copublish ledger give-back 1' gives it back.\n"
     )
 
 
