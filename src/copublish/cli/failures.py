@@ -185,8 +185,11 @@ def _what_ledgers_have(before: dict[str, list[Entry]], entries: Callable[[], dic
     if not said:
         return "Nothing was charged."
     unopened = [entry for found in new.values() for entry in found if not entry.disclosures]
-    way_back = f" Nothing was opened of it: 'copublish ledger give-back {unopened[0].number}' gives it back."
-    return " ".join([*said, "It stays charged."]) + (way_back if len(unopened) == len(said) == 1 else "")
+    if len(unopened) == len(said) == 1:
+        number = unopened[0].number
+        said.append(f"It stays charged. Nothing was opened of it: 'copublish ledger give-back {number}' gives it back.")
+        return " ".join(said)
+    return " ".join([*said, "It stays charged."])
 
 
 def _charge(entry: Entry) -> str:
