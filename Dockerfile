@@ -10,9 +10,10 @@ RUN apt-get update && apt-get install --no-install-recommends --yes libgomp1 && 
 RUN useradd --no-create-home --uid 10001 copublish
 
 WORKDIR /opt/copublish
-COPY pyproject.toml README.md LICENSE constraints.txt ./
+COPY pyproject.toml README.md LICENSE requirements-image.txt ./
 COPY src ./src
-RUN pip install --no-cache-dir --constraint constraints.txt '.[secure]'
+# Libraries by the hashes of their files; the package itself needs nothing else then.
+RUN pip install --no-cache-dir --require-hashes --requirement requirements-image.txt && pip install --no-cache-dir --no-deps .
 
 # Data, agreement, ledger, key and release are in a folder of the host that is mounted here; none is in the image.
 WORKDIR /party

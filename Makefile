@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SECURE := $(VENV)/.secure
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check quick fuzz mutations docs benchmarks comparison coverage faults audits central-comparators results clean
+.PHONY: help demo test check quick fuzz mutations docs benchmarks comparison coverage faults audits central-comparators results requirements-image clean
 
 help:
 	@echo "make demo        set up, run a two-party release on made-up data and show it"
@@ -25,6 +25,7 @@ help:
 	@echo "make benchmark-NAME  the same as --only NAME: make benchmark-secure_release"
 	@echo "make comparison coverage faults audits  those of them that write pages of their own"
 	@echo "make central-comparators  AIM and MST of one curator beside marginals, on Adult (hours; builds .venv-central)"
+	@echo "make requirements-image  the image's libraries with hashes, after a change of constraints.txt"
 	@echo "make results     the papers' figures beside what they print, written into the pages of docs/results"
 
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -39,6 +40,11 @@ $(SECURE): pyproject.toml constraints.txt
 $(READY): $(SECURE) reproduction/pyproject.toml
 	$(INSTALL) --editable '.[dev]' --editable ./reproduction
 	touch $@
+
+# The libraries of the image with hashes, for the platform on which this runs.
+requirements-image: $(SECURE)
+	$(BIN)/python tests/support/requirements_image.py > $@.new
+	mv $@.new $@.txt
 
 demo: $(SECURE)
 	$(BIN)/copublish demo demo --force

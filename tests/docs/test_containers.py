@@ -5,6 +5,7 @@ No image is built here. `tests/network/test_islands.py` runs the topology of `co
 
 from __future__ import annotations
 
+import importlib.metadata
 import itertools
 import re
 import shlex
@@ -12,6 +13,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
 import copublish as cp
@@ -59,11 +61,49 @@ def test_the_image_is_built_from_the_package_and_runs_it_as_nobody_special():
     assert copied == allowed, "what is copied is all that is let into the build"
 
 
+LINE = re.compile(r"([A-Za-z0-9._-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
+
+
+def spelled(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def hashed() -> dict[str, str]:
+    """Every library of the image with its version; each line has to have a hash."""
+    lines = [line for line in (ROOT / "requirements-image.txt").read_text().splitlines() if not line.startswith("#")]
+    found = [LINE.fullmatch(line) for line in lines]
+    assert all(found), lines
+    return {spelled(match[1]): match[2] for match in found if match}
+
+
+def test_the_image_installs_the_versions_of_the_constraints_and_each_by_its_hash():
+    text = (ROOT / "Dockerfile").read_text()
+    assert "--require-hashes --requirement requirements-image.txt" in text and "--no-deps ." in text
+    here = {name: importlib.metadata.version(name) for name in hashed()}  # installed with constraints.txt
+    assert hashed() == here, "make requirements-image"
+
+
+def test_the_image_installs_all_that_the_package_and_those_libraries_need():
+    """As they are installed here: what each of them asks for on this machine."""
+    needed, left = set(), [("copublish", ("secure",))]
+    while left:
+        name, extras = left.pop()
+        for text in importlib.metadata.requires(name) or ():
+            requirement = Requirement(text)
+            wanted = requirement.marker is None or any(
+                requirement.marker.evaluate({"extra": extra}) for extra in (*extras, "")
+            )
+            if wanted and spelled(requirement.name) not in needed:
+                needed.add(spelled(requirement.name))
+                left.append((requirement.name, tuple(requirement.extras)))
+    assert needed == hashed().keys(), "make requirements-image"
+
+
 BROKEN = {
     "root": ("USER copublish\n", "", "runs as root"),
     "a registry": ("BASE=python", "BASE=registry.example/python", "a registry is named"),
     "a base that cannot be named": ("FROM ${BASE}", "FROM python:3.11-slim", "another base"),
-    "a missing file": ("constraints.txt ./", "nothing.txt ./", "not there: nothing.txt"),
+    "a missing file": ("requirements-image.txt ./", "nothing.txt ./", "not there: nothing.txt"),
     "a download": ("RUN pip", "RUN curl -O x && pip", "fetches something"),
     "another program": ('["copublish"]', '["bash"]', "something else than the program"),
 }
