@@ -63,8 +63,8 @@ def _canonical(value: object, *, ordered: bool = False) -> object:
 MAX_EXPECTED = 10**12
 
 MOST_LISTED = 2
-"""How many times `records.expected` people are compared of one owner at most: a public bound, so that nobody tries out
-names without end."""
+"""The most people of one owner that are compared, as a multiple of `records.expected`: a public bound, so that nobody
+tries out names without end."""
 
 MIN_EPSILON = Fraction(1, 10**6)
 """Below this the noise of a single selection no longer fits the engine's 62-bit integers."""
@@ -344,7 +344,7 @@ class Agreement(Section):
 
     @property
     def most_listed(self) -> int:
-        """How many people of one owner are compared with others' at most."""
+        """The most people of one owner that are compared with others'."""
         return MOST_LISTED * self.records.expected
 
     @property

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 _ALSO_INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
-"""What shows as nothing beside format characters: what Unicode calls ignorable by default (joiners of graphemes,
-fillers, selectors of variants), and the empty cell of Braille."""
+"""Characters that show as nothing, beside format characters: those that Unicode calls ignorable by default (joiners of
+graphemes, fillers, selectors of variants), and the empty cell of Braille."""
 
 _LATIN = str.maketrans(
     "авекмнорстухіјѕһԁԛԝү" + "αβεζηικμνορτυχϲϳ",

@@ -83,7 +83,7 @@ class MechanismSettings(Section):
     """Whether synthetic records are drawn from what was measured."""
 
     draws_for_class: ClassVar[bool] = False
-    """Whether they are drawn for each class, where there is one, so that they serve to predict no other column."""
+    """True if records are drawn for each class, where there is one, so that they serve to predict no other column."""
 
     partitions: ClassVar[tuple[Partition, ...]] = ("horizontal", "vertical", "arbitrary")
     """What data the mechanism is for."""

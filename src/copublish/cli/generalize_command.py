@@ -68,7 +68,7 @@ def generalize(
 
 
 def _generalization(release: Path) -> tuple[Generalization, Path]:
-    """How a release folder, or its `measurements.json`, generalizes values; and that file."""
+    """The generalization of a release folder, or of its `measurements.json`, and that file."""
     if release.is_dir():
         return generalization_of(load_release(release), CANNOT), release / MEASUREMENTS_FILE
     try:

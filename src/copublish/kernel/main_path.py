@@ -190,8 +190,8 @@ def _reserved_everywhere(
     engine.exchange(RESERVED, "reserved")
 
     def tell_heads() -> None:
-        told = engine.exchange(HEADS, signing.own_head(agreement, ledger))
-        signing.keep_heads(told, agreement, ledger)
+        heads = engine.exchange(HEADS, signing.own_head(agreement, ledger))
+        signing.keep_heads(heads, agreement, ledger)
 
     return _ChargedEverywhere(charge, tell_heads)
 

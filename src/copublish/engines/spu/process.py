@@ -27,7 +27,7 @@ LOOK_SECONDS = 1.0
 """How often a party that waits for its worker looks whether the other nodes are still there."""
 
 GRACE_SECONDS = 15
-"""How much longer than the link's own timeout a party waits for an answer: the worker computes, too. A party that gives
+"""The time for an answer beyond the link's own timeout: the worker computes, too. A party that gives
 up then still ends its engine, listens for last words and asks who is silent, all within 30 s of the timeout."""
 
 
@@ -91,7 +91,7 @@ FAREWELL_SECONDS = 2.0
 """How long a worker may take to end by itself after it was asked to."""
 
 END_SECONDS = 5.0
-"""How long a worker that has closed its pipe may take to be gone."""
+"""The time that a worker which has closed its pipe may take to be gone."""
 
 BEGIN = """
 import sys

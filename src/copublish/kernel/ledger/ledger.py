@@ -270,8 +270,8 @@ class Ledger(Alignments, Locks, Receipts, History):
             (disclosures,) = self._database.execute(query, (number,)).fetchone()
             state = self._state_of(number)
             if disclosures or state not in (RESERVED, ENDED_EARLY):
-                known = {None: "there is none", GIVEN_BACK: "it was given back before"}
-                why = known.get(state, "values were opened of it, or were about to be")
+                reasons = {None: "there is none", GIVEN_BACK: "it was given back before"}
+                why = reasons.get(state, "values were opened of it, or were about to be")
                 raise LedgerError(f"Charge {number} of the ledger '{self.path}' is not given back: {why}.")
             self._change("charges", number, state=GIVEN_BACK, ended_at=now())
 

@@ -20,7 +20,7 @@ _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 """The logarithm of 2 in two parts; whole multiples of the first up to 2^11 are exact."""
 
 _TERMS = tuple(1.0 / math.factorial(k) for k in range(13, -1, -1))
-"""Of the exponential series; what follows is below a unit in the last place within half of log 2."""
+"""Terms of the exponential series; the next one is below a unit in the last place within half of log 2."""
 
 _ODD = tuple(1.0 / k for k in range(23, 0, -2))
 
