@@ -20,11 +20,15 @@ from copublish.party.log import EventLog, JsonFormatter, log_to, log_to_stream
 
 @pytest.fixture
 def copublish_logger():
-    logger = logging.getLogger("copublish")
-    level, handlers = logger.level, list(logger.handlers)
+    """The package's logger in a program that configured nothing, whatever libraries did to the root logger before."""
+    logger, root = logging.getLogger("copublish"), logging.getLogger()
+    before = [(one, one.level, list(one.handlers)) for one in (logger, root)]
+    logger.setLevel(logging.NOTSET)
+    root.setLevel(logging.WARNING)
     yield logger
-    logger.setLevel(level)
-    logger.handlers = handlers
+    for one, level, handlers in before:
+        one.setLevel(level)
+        one.handlers = handlers
 
 
 @pytest.mark.slow
