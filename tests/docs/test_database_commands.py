@@ -69,8 +69,8 @@ def test_no_message_of_a_command_shows_the_password(folder: Path, postgres: Post
         ([*simulate, "--data", f"bank={url}"], 4),
         ([*simulate, "--data", f"bank={url}", "--table", f"loans={loans}"], 2),
         ([*simulate, "--data", f"bank={wrong}", "--data", "loans=loans.csv", "--table", f"bank={loans}"], 4),
-        (["init", "drafted.toml", "--from", url], 4),
-        (["init", "drafted.toml", "--from", wrong, "--table", loans], 4),
+        (["init", "refused.toml", "--from", url], 4),
+        (["init", "refused.toml", "--from", wrong, "--table", loans], 4),
         (["generalize", "nothing", "--data", wrong, "--table", loans, "--out", "x.csv"], 7),
     ]
     for call, code in calls:
