@@ -101,7 +101,6 @@ class Table:
     def agreement(self, setting: str, epsilon: str) -> cp.Agreement:
         """The agreement on one mechanism with its settings: two owners of whole rows."""
         mechanism, sections = mechanism_of(setting), SETTINGS[setting]
-        writes_numbers = mechanism != "specialization"
         values = sorted(map(str, self.records[self.class_name].unique()))
         listed = {"tables": [list(self.attributes)[:2]]} if setting.endswith("listed tables") else {}
         return cp.agreement_from_mapping(
@@ -113,12 +112,7 @@ class Table:
                 "parties": {"p0": {}, "p1": {}},
                 "records": {"expected": len(self.records), **sections.get("records", {})},
                 "class": {"name": self.class_name, "values": values},
-                "attributes": with_first_values(
-                    {
-                        name: {key: value for key, value in about.items() if key != "decimals" or writes_numbers}
-                        for name, about in self.attributes.items()
-                    }
-                ),
+                "attributes": with_first_values(self.attributes),
                 "privacy": {"epsilon": epsilon, **sections.get("privacy", {})},
                 "mechanism": {"name": mechanism, **sections.get("mechanism", {}), **listed},
                 **({"budget": sections["budget"]} if "budget" in sections else {}),
@@ -338,13 +332,15 @@ class Real:
         return self.records[column].to_numpy(dtype=float)
 
     def ends(self, column: str) -> tuple[np.ndarray, np.ndarray]:
-        """Where the published interval of every record begins and ends; its number, where numbers are published."""
+        """The smallest and the largest number in the published cell of every record; its own, where it is published."""
         domain = self.domains[column]
         if self.release.published.rows is not None:
             return self.own(column), self.own(column)
         edges = np.array([float(domain.lower), *map(float, domain.thresholds), float(domain.upper)])
-        ends = edges[[0, *(stop for _, stop in self.runs_of(column))]]
-        return ends[:-1][self.cells[column]], ends[1:][self.cells[column]]
+        borders = edges[[0, *(stop for _, stop in self.runs_of(column))]]
+        low, high = borders[:-1], borders[1:].copy()
+        high[:-1] -= 10.0 ** -(domain.decimals or 0)  # all of these tables say their decimals
+        return low[self.cells[column]], high[self.cells[column]]
 
     def correlated(self, column: str) -> np.ndarray:
         """What a correlation is of: published numbers, numbers that were multiplied, or middles of cells."""

@@ -25,10 +25,10 @@ Person = Mapping[str, int]
 SILENT = Noise(law=Law.GAUSSIAN, scale_in_people=0.0, within_95_percent=0.0)
 
 
-def numbers(name: str, *edges: int, missing: bool = False) -> NumericalDomain:
+def numbers(name: str, *edges: int | str, missing: bool = False, decimals: int | None = None) -> NumericalDomain:
     """A column of numbers with these edges of cells."""
     lower, *inner, upper = map(Decimal, edges)
-    return NumericalDomain(name, lower=lower, upper=upper, thresholds=tuple(inner), missing=missing)
+    return NumericalDomain(name, lower=lower, upper=upper, thresholds=tuple(inner), missing=missing, decimals=decimals)
 
 
 def category(name: str, *values: str) -> CategoricalDomain:

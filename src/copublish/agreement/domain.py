@@ -210,7 +210,7 @@ class NumericalDomain:
     thresholds: tuple[Decimal, ...]
     missing: bool = False
     decimals: int | None = None
-    """Of synthetic numbers; none if the agreement does not say."""
+    """Of the column's numbers, 0 for whole ones; none if the agreement does not say."""
     points_at_once: int | None = None
     """The most grid points of one range that are on offer in one step; none if all are. See `points`."""
     _edges: tuple[Decimal, ...] = field(init=False, repr=False, compare=False)
@@ -226,7 +226,7 @@ class NumericalDomain:
 
     @property
     def decimals_of_numbers(self) -> int:
-        """With how many decimals numbers are read where a mechanism needs them as such."""
+        """With how many decimals numbers are read and written: as agreed, else as many as bounds and grid have."""
         return self.decimals_of_grid if self.decimals is None else self.decimals
 
     @property
@@ -308,6 +308,16 @@ class NumericalDomain:
     def bounds(self, part: CodeRange) -> tuple[Decimal, Decimal]:
         """The interval that the numbers in `part` lie in."""
         return self._edges[part[0]], self._edges[min(part[1], self.number_codes)]
+
+    def first_and_last(self, part: CodeRange) -> tuple[Decimal, Decimal]:
+        """The smallest and the largest number in `part` that is written with `decimals_of_numbers`.
+
+        Whole numbers in [2, 3) are 2 and nothing else, and those in [0, 10) end at 9. The last cell has the upper
+        bound in it.
+        """
+        lower, upper = self.bounds(part)
+        is_last = part[1] >= self.number_codes
+        return lower, upper if is_last else upper - Decimal(1).scaleb(-self.decimals_of_numbers)
 
 
 Domain = CategoricalDomain | NumericalDomain

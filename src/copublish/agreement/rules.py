@@ -258,13 +258,6 @@ def _numbers(agreement: Agreement) -> Iterator[str]:
                     f"attributes.{name}.bounds: with their decimals they have more digits than numbers are read with "
                     f"(up to {MAX_STEPS:,} of the last decimal). Take fewer decimals and a coarser grid"
                 )
-    for name, attribute in agreement.attributes.items():
-        says_decimals = attribute.kind == "numerical" and attribute.decimals is not None
-        if says_decimals and not agreement.mechanism.publishes_numbers:
-            yield (
-                f"attributes.{name}.decimals: it says how published numbers are written, and the mechanism "
-                f"'{agreement.mechanism.name}' makes none. Remove it"
-            )
 
 
 def _delta(agreement: Agreement) -> Iterator[str]:

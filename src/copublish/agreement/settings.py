@@ -51,9 +51,6 @@ class MechanismSettings(Section):
 
     name: str
 
-    publishes_numbers: ClassVar[bool] = False
-    """Whether numbers are published, of which the agreement may fix the decimals."""
-
     reads_numbers: ClassVar[bool] = False
     """Whether numbers are needed as such, and not only the cells of the grid they lie in."""
 
@@ -123,7 +120,6 @@ class MechanismSettings(Section):
 
 
 YES_OR_NO = (
-    "publishes_numbers",
     "reads_numbers",
     "counts_alone",
     "publishes_each_record",

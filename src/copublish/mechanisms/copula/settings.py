@@ -28,7 +28,6 @@ class CopulaSettings(MechanismSettings):
     name: Literal["copula"]
     dependence_share: BudgetShare | None = None
 
-    publishes_numbers: ClassVar[bool] = True
     counts_alone: ClassVar[bool] = True
     spends_by_column: ClassVar[bool] = True
     draws_records: ClassVar[bool] = True

@@ -31,7 +31,6 @@ class HpdpSettings(MechanismSettings):
     noise: Literal["laplace", "gaussian"] | None = None
     records: Whole | None = Field(default=None, ge=1, le=MAX_SYNTHETIC_RECORDS)
 
-    publishes_numbers: ClassVar[bool] = True
     reads_numbers: ClassVar[bool] = True
     draws_records: ClassVar[bool] = True
     draws_for_class: ClassVar[bool] = True

@@ -65,7 +65,6 @@ class IdpIrSettings(MechanismSettings):
     drop_missing: Annotated[bool, Strict()] | None = None
     acknowledge: str | None = None
 
-    publishes_numbers: ClassVar[bool] = True
     reads_numbers: ClassVar[bool] = True
     publishes_each_record: ClassVar[bool] = True
     partitions: ClassVar[tuple[Partition, ...]] = ("horizontal", "vertical")

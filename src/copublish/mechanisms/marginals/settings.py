@@ -72,7 +72,6 @@ class MarginalsSettings(MechanismSettings):
     records: Whole | None = Field(default=None, ge=1, le=MAX_SYNTHETIC_RECORDS)
     model_cells: Whole | None = Field(default=None, ge=1000, le=MAX_MODEL_CELLS)
 
-    publishes_numbers: ClassVar[bool] = True
     counts_alone: ClassVar[bool] = True
     draws_records: ClassVar[bool] = True
     noise_follows_delta: ClassVar[bool] = True

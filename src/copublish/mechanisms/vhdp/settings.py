@@ -34,7 +34,6 @@ class VhdpSettings(MechanismSettings):
 
     name: Literal["vhdp"]
 
-    publishes_numbers: ClassVar[bool] = True
     reads_numbers: ClassVar[bool] = True
     publishes_each_record: ClassVar[bool] = True
     spends_by_column: ClassVar[bool] = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
@@ -22,10 +23,12 @@ class ColumnCells:
         name: The column.
         labels: How every cell is named.
         is_number: Whether cells are intervals of numbers.
-        low: Where each begins; nothing sensible for categories and missing numbers.
-        high: Where each ends.
+        low: The smallest number that may be in each; nothing sensible for categories and missing numbers.
+        high: The largest. With agreed decimals a cell of one number has it at both ends; without, a cell is an interval.
+        middle: The mean of the numbers in each that have the column's decimals, those agreed or those of its grid.
         holds_numbers: Which of them are intervals; no cell of a category is one.
         mixes_missing: Whether a cell holds numbers and missing ones alike.
+        unit: One of the last decimal that numbers have.
     """
 
     name: str
@@ -33,8 +36,10 @@ class ColumnCells:
     is_number: bool
     low: FloatArray
     high: FloatArray
+    middle: FloatArray
     holds_numbers: FloatArray
     mixes_missing: bool = False
+    unit: float = 1.0
 
     @staticmethod
     def of(domain: Domain, parts: Sequence[CodeRange] | None = None) -> ColumnCells:
@@ -43,17 +48,26 @@ class ColumnCells:
         labels = tuple(domain.label(run) for run in runs)
         if isinstance(domain, CategoricalDomain):
             zeros = np.zeros(len(runs))
-            return ColumnCells(domain.name, labels, False, zeros, zeros, zeros)
+            return ColumnCells(domain.name, labels, False, zeros, zeros, zeros, zeros)
         numbers = [start < domain.number_codes for start, _ in runs]
-        ends = [domain.bounds(run) if there else (domain.lower,) * 2 for run, there in zip(runs, numbers, strict=True)]
-        low, high = (np.array([float(end[side]) for end in ends]) for side in (0, 1))
+        inside = [run if there else (0, 1) for run, there in zip(runs, numbers, strict=True)]
+        written = [domain.first_and_last(run) for run in inside]
+        low, high = _columns(written if domain.decimals is not None else [domain.bounds(run) for run in inside])
+        (middle,) = _columns([((first + last) / 2,) for first, last in written])
         mixes = any(there and stop > domain.number_codes for (_, stop), there in zip(runs, numbers, strict=True))
-        return ColumnCells(domain.name, labels, True, low, high, np.array(numbers, dtype=np.float64), mixes)
+        unit = 10.0**-domain.decimals_of_numbers
+        there = np.array(numbers, dtype=np.float64)
+        return ColumnCells(domain.name, labels, True, low, high, middle, there, mixes, unit)
 
     @property
-    def middle(self) -> FloatArray:
-        """The middle of every interval."""
-        return (self.low + self.high) / 2
+    def width(self) -> FloatArray:
+        """How many numbers with the column's decimals are in each cell, times their unit."""
+        return 2 * (self.middle - self.low) + self.unit
+
+    def spread_inside(self, cell: int, part: float) -> float:
+        """The number that a part of a cell's people have at most, if they are spread evenly over its numbers."""
+        steps = int(part * self.width[cell] / self.unit + 1e-9)
+        return float(self.low[cell] + min(steps * self.unit, self.width[cell] - self.unit))
 
     @property
     def tells_numbers(self) -> bool:
@@ -74,6 +88,11 @@ class ColumnCells:
         """
         wanted = published_values(self.name, self.labels, values)
         return np.array([float(label in wanted) for label in self.labels])
+
+
+def _columns(rows: Sequence[Sequence[Decimal]]) -> list[FloatArray]:
+    """Decimals, a column at a time."""
+    return [np.array([float(number) for number in column]) for column in zip(*rows, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -299,10 +299,9 @@ def _middle(
     half = counts.sum() / 2
     place = min(int(np.searchsorted(np.cumsum(counts), half)), len(counts) - 1)
     before = float(counts[:place].sum())
-    low, high = float(cells.low[places[place]]), float(cells.high[places[place]])
-    here = max(float(counts[place]), 1e-9)
-    value = low + (high - low) * min(max((half - before) / here, 0.0), 1.0)
-    return value, excess[place].deviation / 2 / here * (high - low)
+    cell, here = int(places[place]), max(float(counts[place]), 1e-9)
+    value = cells.spread_inside(cell, min(max((half - before) / here, 0.0), 1.0))
+    return value, excess[place].deviation / 2 / here * float(cells.width[cell])
 
 
 def _present(cells: ColumnCells) -> FloatArray:
@@ -310,7 +309,7 @@ def _present(cells: ColumnCells) -> FloatArray:
 
 
 def _ordered(cells: ColumnCells) -> FloatArray:
-    """A number for every cell: its middle, or 0 and 1 for the two values of a category."""
+    """A number for every cell: the mean of its numbers, or 0 and 1 for the two values of a category."""
     if cells.is_number:
         return _numbers(cells, "correlation").middle
     if len(cells.labels) != 2:

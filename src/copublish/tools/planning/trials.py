@@ -94,9 +94,6 @@ def with_mechanism(agreement: Agreement, name: str) -> Agreement:
         content["privacy"]["delta"] = None
     if not wanted.settings.spends_by_column:
         del content["budget"]
-    if not wanted.settings.publishes_numbers:
-        for attribute in content["attributes"].values():
-            attribute.pop("decimals", None)
     return agreement_from_mapping(content, source=f"The agreement with the mechanism '{name}'")
 
 

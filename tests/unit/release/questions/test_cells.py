@@ -6,6 +6,8 @@ another seed a comparison would fail by chance less often than once in 10^8 time
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,12 +29,32 @@ def test_each_code_is_a_cell_unless_values_were_generalized() -> None:
     cells = ColumnCells.of(AGE)
     assert cells.labels == ("[18, 30)", "[30, 60)", "[60, 99]", "(missing)")
     assert cells.low[:3].tolist() == [18, 30, 60] and cells.high[:3].tolist() == [30, 60, 99]
-    assert cells.middle[:3].tolist() == [24, 45, 79.5]
+    assert cells.middle[:3].tolist() == [np.arange(18, 30).mean(), np.arange(30, 60).mean(), np.arange(60, 100).mean()]
     assert cells.holds_numbers.tolist() == [1, 1, 1, 0] and cells.bounds == (18, 99)
     assert cells.tells_numbers and not cells.mixes_missing
     generalized = ColumnCells.of(AGE, [(0, 2), (2, 3), (3, 4)])
     assert generalized.labels == ("[18, 60)", "[60, 99]", "(missing)")
-    assert generalized.middle[:2].tolist() == [39, 79.5] and generalized.bounds == (18, 99)
+    assert generalized.middle[:2].tolist() == [38.5, 79.5] and generalized.bounds == (18, 99)
+
+
+def test_a_cell_of_whole_numbers_begins_and_ends_with_one_if_the_agreement_says_so() -> None:
+    cells = ColumnCells.of(replace(AGE, decimals=0))
+    assert cells.low[:3].tolist() == [18, 30, 60] and cells.high[:3].tolist() == [29, 59, 99]
+    assert cells.bounds == (18, 99) and cells.middle[:3].tolist() == ColumnCells.of(AGE).middle[:3].tolist()
+    visits = ColumnCells.of(numbers("visits", 0, 1, 2, 3, 9, decimals=0))
+    assert visits.low.tolist() == [0, 1, 2, 3] and visits.high.tolist() == visits.middle.tolist()[:3] + [9]
+    assert visits.middle.tolist() == [0, 1, 2, 6]
+    halves = ColumnCells.of(numbers("x", 0, "0.5", 2, decimals=1), [(0, 1), (1, 2)])
+    assert halves.middle.tolist() == pytest.approx([0.2, np.arange(5, 21).mean() / 10])
+    assert halves.high.tolist() == [0.4, 2]
+
+
+def test_people_are_spread_evenly_over_the_numbers_of_a_cell() -> None:
+    cells = ColumnCells.of(numbers("x", 0, 4, 9, decimals=0))
+    people = sorted([0, 1, 2, 3] * 25)
+    for part in (0.0, 0.1, 0.26, 0.5, 0.74, 0.99):
+        assert cells.spread_inside(0, part) == people[int(part * 100)]
+    assert cells.spread_inside(0, 1.0) == 3 and cells.spread_inside(1, 1.0) == 9
 
 
 def test_cells_of_categories_are_named_as_the_taxonomy_does_and_hold_no_numbers() -> None:

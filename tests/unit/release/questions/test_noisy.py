@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ COMMON = {"confidence": 0.95, "how": "", "unit": "share"}
 def number_cells(*edges: float) -> ColumnCells:
     low, high = np.array(edges[:-1], dtype=float), np.array(edges[1:], dtype=float)
     labels = tuple(f"[{a:g}, {b:g})" for a, b in zip(low, high, strict=True))
-    return ColumnCells("x", labels, True, low, high, np.ones(len(low)))
+    return ColumnCells("x", labels, True, low, high, (low + high) / 2, np.ones(len(low)))
 
 
 def test_another_total_makes_sums_more_exact_and_keeps_them_unbiased():
@@ -97,8 +98,16 @@ def one_table(domain: NumericalDomain, counts: list[int], deviation: float = 0.0
 
 
 def test_a_mean_s_interval_holds_every_table_with_these_cells():
-    said = one_table(numbers("x", 0, 10, 30), [30, 10]).mean("x", {}, 0.95)
-    assert (said.low, said.value, said.high) == pytest.approx((2.5, 8.75, 15.0))  # all at the lower, at the upper ends
+    domain = numbers("x", 0, 10, 30)
+    said = one_table(domain, [30, 10]).mean("x", {}, 0.95)
+    # All at the lower, at the upper ends. Between them, all whole numbers of a cell as often: 0 to 9, and 10 to 30.
+    whole = (30 * np.arange(0, 10).mean() + 10 * np.arange(10, 31).mean()) / 40
+    assert (said.low, said.value, said.high) == pytest.approx((2.5, whole, 15.0))
+    said = one_table(replace(domain, decimals=0), [30, 10]).mean("x", {}, 0.95)
+    assert (said.low, said.value, said.high) == pytest.approx((2.5, whole, (30 * 9 + 10 * 30) / 40))  # 9 is the last
+    said = one_table(replace(domain, decimals=1), [30, 10]).mean("x", {}, 0.95)
+    tenths = (30 * np.arange(0, 100).mean() + 10 * np.arange(100, 301).mean()) / 400
+    assert (said.low, said.value, said.high) == pytest.approx((2.5, tenths, (30 * 9.9 + 10 * 30) / 40))
 
 
 def test_a_median_lies_in_its_cell_and_noise_adds_the_cells_beside_it():

@@ -86,7 +86,7 @@ def test_each_column_has_its_spread_and_numbers_their_mean() -> None:
     job, age, sex = cells_of(columns_table(summaries))
     assert job[0] == "job" and job[1] == "██" and job[2:4] == ["", ""] and job[4] in ("cook", "vet")
     assert job[5].startswith("50.0 % ± ")
-    assert age[0] == "age" and age[2].startswith("8.3 (2.8 to 13.8") and age[4:] == ["", ""]
+    assert age[0] == "age" and age[2].startswith("8.0 (2.8 to 13.8") and age[4:] == ["", ""]
     assert sex[4] == "f" and sex[5].startswith("80.0 % ± ")
 
 
