@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 
-from copublish.agreement.attributes import USUAL_CELLS
+from copublish.agreement.attributes import OTHER_LABEL, USUAL_CELLS
 from copublish.agreement.domain import (
     CategoricalDescription,
     CategoricalDomain,
@@ -54,6 +54,23 @@ def formula_warning(domains: Mapping[str, Domain]) -> str | None:
         "Spreadsheet programs run such cells of a .csv file as formulas: open it as text there, or read the .parquet "
         "file."
     )
+
+
+def replaced_values(agreement: Agreement) -> Iterator[str]:
+    """Yield sentences about columns without a category for missing values, or for unlisted ones: what those become."""
+    missing, unlisted = [], []
+    for name, attribute in agreement.attributes.items():
+        if attribute.missing != "category":
+            number = attribute.missing
+            missing.append(f"{name} {format_number(number) if isinstance(number, Decimal) else repr(number)}")
+        if attribute.kind == "categorical" and attribute.unlisted != OTHER_LABEL:
+            unlisted.append(f"{name} {attribute.unlisted!r}")
+    for which, named in (("missing", missing), ("unlisted", unlisted)):
+        if named:
+            yield (
+                f"These columns are taken to have no {which} values, and no record of the release has one there. A "
+                f"{which} value of the data is counted as if it were: {', '.join(named)}."
+            )
 
 
 LARGE_PART = 0.4

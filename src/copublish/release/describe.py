@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from copublish.agreement.columns import coarse_grid_warnings, formula_warning
+from copublish.agreement.columns import coarse_grid_warnings, formula_warning, replaced_values
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.agreement.parties import meeting_in_words
@@ -51,6 +51,7 @@ class Description:
         protected, not_protected: In plain words.
         views: What each party sees.
         assumptions: What it rests on.
+        replaced: What becomes of missing and of unlisted values, in columns that have no category for them.
         warnings: What to think about before anything is spent.
         approvals: How many people of a party have to approve, where some have to.
         meeting: How every two parties meet on the network; nothing if the agreement does not say where they are.
@@ -74,6 +75,7 @@ class Description:
     views: Mapping[str, tuple[str, ...]]
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
+    replaced: tuple[str, ...] = ()
     meeting: tuple[str, ...] = ()
     approvals: Mapping[str, int] = field(default_factory=dict)
 
@@ -125,6 +127,7 @@ class Description:
             "not_protected": list(self.not_protected),
             "views": {party: list(seen) for party, seen in self.views.items()},
             "assumptions": list(self.assumptions),
+            **({"replaced": list(self.replaced)} if self.replaced else {}),
             "warnings": list(self.warnings),
             **({"approvals": dict(self.approvals)} if self.approvals else {}),
             **({"meeting": list(self.meeting)} if self.meeting else {}),
@@ -199,6 +202,9 @@ class Description:
         for parties, seen in by_view(self.views):
             yield Text(f"  {' and '.join(parties)}")
             yield from (Text(f"    - {item}") for item in seen)
+        if self.replaced:
+            yield Text("\nColumns that are taken to be complete", style="bold")
+            yield from (Text(f"  - {sentence}") for sentence in self.replaced)
         if self.meeting:
             yield Text("\nHow they meet", style="bold")
             yield from (Text(f"  - {sentence}") for sentence in self.meeting)
@@ -240,6 +246,7 @@ def describe_plan(plan: Plan[Any]) -> Description:
         views={party: tuple(view_of(agreement, party)) for party in agreement.parties},
         assumptions=tuple(assumptions(agreement, _of_engine(agreement))),
         warnings=(*_weak_epsilon(agreement), *plan.warnings(), *_coarse_grids(agreement), *_formulas(agreement)),
+        replaced=tuple(replaced_values(agreement)),
         meeting=tuple(meeting_in_words(agreement)),
         approvals={name: party.approvals for name, party in agreement.parties.items() if party.approvals},
     )

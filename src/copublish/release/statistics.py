@@ -17,7 +17,9 @@ import pyarrow as pa
 from copublish.errors import ReleaseError
 from copublish.release.measurements import measurements_json
 from copublish.release.publication import Publication
+from copublish.release.questions.cells import ColumnCells
 from copublish.release.questions.estimate import CONFIDENCE, Estimate, checked_confidence
+from copublish.release.questions.inside_cells import dependences, with_insides
 from copublish.release.questions.replicates import Draws, check_replicates, interval_by_replicates, replicate
 
 if TYPE_CHECKING:
@@ -92,7 +94,8 @@ class ReadableRelease(Publication):
 
         Args:
             column: The column.
-            value: A published value, or a list of them.
+            value: A published value, or a list of them; of numbers also a condition such as "< 33", "<=", ">" or ">=".
+                Where it cuts through a cell, the answer names the cell and its interval holds what the cell hides.
             among: Only people with these values of other columns.
             confidence: How often the interval shall hold the joint table's own share.
 
@@ -158,7 +161,9 @@ class ReadableRelease(Publication):
         """Any statistic of the records, with an interval from replicates.
 
         The interval is about what the mechanism would have made of the joint table without noise. What its model leaves
-        out is not in it, so take `mean`, `share` or `correlation` where they answer.
+        out is not in it, so take `mean`, `share` or `correlation` where they answer. Where it matters where numbers lie
+        inside an agreed cell, as for people below 33 in a cell [30, 40), the answer names the cell, and the interval
+        holds what it hides.
 
         Args:
             statistic: From a data frame of records to a number.
@@ -170,4 +175,8 @@ class ReadableRelease(Publication):
         """
         value = float(statistic(cast("pd.DataFrame", self.records.to_pandas())))
         found = [float(statistic(frame)) for frame in self.replicates(check_replicates(replicates))]
-        return interval_by_replicates(value, found, checked_confidence(confidence))
+        estimate = interval_by_replicates(value, found, checked_confidence(confidence))
+        runs = self.published.generalized
+        cells = {name: ColumnCells.of(own, runs.get(name)) for name, own in self.published.columns.domains.items()}
+        records = cast("pd.DataFrame", self.records.to_pandas())
+        return with_insides(estimate, list(dependences(records, cells, statistic)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,6 +16,26 @@ from copublish.release.questions.estimate import published_values
 from copublish.release.questions.noisy import NoisyNumber
 from copublish.types import FloatArray
 
+CUT = re.compile(r"\s*(?P<sign><=|>=|<|>)\s*(?P<number>[+-]?\d+(\.\d+)?)\s*")
+"""A condition on numbers, as in "< 33"."""
+
+
+@dataclass(frozen=True)
+class ColumnPart:
+    """Which part of a column's cells has some values.
+
+    Attributes:
+        likely: Of each cell, if its people are spread evenly over its numbers.
+        least: The least that is possible.
+        most: The most.
+        cut: The cells of which it is not known.
+    """
+
+    likely: FloatArray
+    least: FloatArray
+    most: FloatArray
+    cut: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True)
 class ColumnCells:
@@ -24,11 +46,12 @@ class ColumnCells:
         labels: How every cell is named.
         is_number: Whether cells are intervals of numbers.
         low: The smallest number that may be in each; nothing sensible for categories and missing numbers.
-        high: The largest. With agreed decimals a cell of one number has it at both ends; without, a cell is an interval.
+        high: The largest. With agreed decimals a cell of one number has it at both ends, else cells are intervals.
         middle: The mean of the numbers in each that have the column's decimals, those agreed or those of its grid.
         holds_numbers: Which of them are intervals; no cell of a category is one.
         mixes_missing: Whether a cell holds numbers and missing ones alike.
         unit: One of the last decimal that numbers have.
+        is_exact: Whether the agreement says that they have no more decimals.
     """
 
     name: str
@@ -40,6 +63,7 @@ class ColumnCells:
     holds_numbers: FloatArray
     mixes_missing: bool = False
     unit: float = 1.0
+    is_exact: bool = False
 
     @staticmethod
     def of(domain: Domain, parts: Sequence[CodeRange] | None = None) -> ColumnCells:
@@ -57,7 +81,8 @@ class ColumnCells:
         mixes = any(there and stop > domain.number_codes for (_, stop), there in zip(runs, numbers, strict=True))
         unit = 10.0**-domain.decimals_of_numbers
         there = np.array(numbers, dtype=np.float64)
-        return ColumnCells(domain.name, labels, True, low, high, middle, there, mixes, unit)
+        is_exact = domain.decimals is not None
+        return ColumnCells(domain.name, labels, True, low, high, middle, there, mixes, unit, is_exact)
 
     @property
     def width(self) -> FloatArray:
@@ -79,6 +104,37 @@ class ColumnCells:
         """Between which numbers lie."""
         there = self.holds_numbers > 0
         return float(self.low[there].min()), float(self.high[there].max())
+
+    def part(self, values: str | Sequence[str]) -> ColumnPart:
+        """The part of every cell that has some values, or fulfils a condition such as "< 33".
+
+        Raises:
+            ReleaseError: If a value was not published.
+        """
+        condition = CUT.fullmatch(values) if isinstance(values, str) and self.is_number else None
+        if condition is None or values in self.labels:
+            whole = self.chosen(values)
+            return ColumnPart(whole, whole, whole)
+        at, sign = float(condition["number"]), condition["sign"]
+        # Where numbers below the cut end: with "<" and ">=" the number itself is not among them.
+        below = np.array([self._share_below(cell, at, with_it=sign in ("<=", ">")) for cell in range(len(self.labels))])
+        shares = below if sign in ("<", "<=") else 1 - below[:, [0, 2, 1]]
+        likely, least, most = (own * self.holds_numbers for own in shares.T)
+        cut = tuple(label for label, low, high in zip(self.labels, least, most, strict=True) if low < high)
+        return ColumnPart(likely, least, most, cut)
+
+    def _share_below(self, cell: int, at: float, *, with_it: bool) -> tuple[float, float, float]:
+        """The share of a cell's numbers below a cut: if they are spread evenly, at least, and at most."""
+        low, high, n = float(self.low[cell]), float(self.high[cell]), round(self.width[cell] / self.unit)
+        steps = (at - low) / self.unit
+        numbers = math.floor(steps + 1e-9) + 1 if with_it else math.ceil(steps - 1e-9)
+        share = min(max(numbers / n, 0.0), 1.0)
+        if self.is_exact:
+            return share, float(share == 1), float(share > 0)
+        # An interval reaches up to the next one and does not have its upper end, but for the last.
+        ends_below = at >= high if with_it or high < self.bounds[1] else at > high
+        begins_above = at < low if with_it else at <= low
+        return share, float(ends_below), float(not begins_above)
 
     def chosen(self, values: str | Sequence[str]) -> FloatArray:
         """1 for every cell of some values, 0 for the others.

@@ -44,6 +44,7 @@ class Estimate:
         confidence: How often, at least, such an interval holds the joint table's own value.
         how: How it was computed, and what it leaves out.
         unit: What it counts.
+        inside: Columns with cells of which only a part counts. In them people are taken to be spread evenly.
 
     Privacy:
         Post-processing of released values: computed without anybody's data, it costs nothing and may be published.
@@ -57,6 +58,7 @@ class Estimate:
     confidence: float
     how: str
     unit: Unit = "own"
+    inside: tuple[str, ...] = ()
 
     @property
     def tells(self) -> bool:

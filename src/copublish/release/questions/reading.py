@@ -28,6 +28,7 @@ from copublish.release.questions.estimate import (
     no_number,
     no_order,
 )
+from copublish.release.questions.inside_cells import cut_in_words
 from copublish.release.questions.noisy import Interval, NoisyNumber, ratio
 from copublish.release.questions.rows import RowReading
 from copublish.release.questions.sums import Answers, Ask, Sums
@@ -125,7 +126,17 @@ class MeasuredReading(Reading):
     def share(self, column: str, values: Values, among: Among, confidence: float) -> Estimate:
         """Which share of people has one of some values of a column."""
         self.check(column, *among)
-        return self._share({column: self._cells(column).chosen(values)}, self._chosen(among), confidence)
+        part, others = self._cells(column).part(values), self._chosen(among)
+        if not part.cut:
+            return self._share({column: part.likely}, others, confidence)
+        ends = ({column: own, **others} for own in (part.likely, part.least, part.most))
+        answers = self.asked(others, *ends)
+        whole, *having = answers.numbers
+        found, least, most = (ratio(number, whole, confidence) for number in having)
+        how = f"{BY_COUNTS if answers.by_counts else BY_SUMS}. {cut_in_words(column, list(part.cut))}"
+        between = (least.low, most.high)
+        said = estimate_of(found, least=0.0, most=1.0, confidence=confidence, how=how, unit="share", ends=between)
+        return replace(said, inside=tuple(f"{column} {cell}" for cell in part.cut))
 
     def _share(self, part: Ask, among: Ask, confidence: float) -> Estimate:
         answers = self.asked({**part, **among}, among)

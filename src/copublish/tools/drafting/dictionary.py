@@ -42,9 +42,13 @@ WORDS = {
     "lower": ("lower", "min", "minimum", "lowest"),
     "upper": ("upper", "max", "maximum", "highest"),
     "unit": ("unit", "units"),
+    "required": ("required", "mandatory", "not_null", "complete"),
+    "nullable": ("nullable", "optional"),
     "description": ("description", "meaning", "definition"),
 }
 """Words by which dictionaries call what they say of a column."""
+
+YES, NO = ("yes", "true", "1", "y"), ("no", "false", "0", "n")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +61,7 @@ class ColumnEntry:
         is_whole: Whether it says that numbers are whole, which leaves open whether they are codes.
         values: Its categories, as files write them.
         bounds: The lowest and the highest number.
+        is_complete: Whether it says that every record has one of its values, so that none is missing or another one.
         unit: Of numbers.
         description: In words; meanings of codes included.
     """
@@ -66,6 +71,7 @@ class ColumnEntry:
     is_whole: bool = False
     values: tuple[str, ...] | None = None
     bounds: Bounds | None = None
+    is_complete: bool = False
     unit: str = ""
     description: str = ""
 
@@ -212,6 +218,7 @@ def _entry(name: str, said: Mapping[str, Any]) -> ColumnEntry:
         is_whole=word in UNDECIDED,
         values=values,
         bounds=bounds,
+        is_complete=_is_complete(said),
         unit=str(said.get("unit", "")).strip(),
         description=description,
     )
@@ -235,6 +242,22 @@ def _values(said: Any) -> tuple[tuple[str, ...] | None, str]:
         meanings = {code.strip(): meaning.strip() for code, _, meaning in pairs}
     codes = distinct(tuple(meanings), at_least=1, what="the list")
     return codes, ", ".join(f"{code} is {meaning}" for code, meaning in meanings.items())
+
+
+def _is_complete(said: Mapping[str, Any]) -> bool:
+    """Whether no value may be missing, by either word for it."""
+    known = {"required": True, "nullable": False}
+    found = {_yes_or_no(said[word], word) == meaning for word, meaning in known.items() if word in said}
+    if len(found) > 1:
+        raise ValueError("it says that the column is required, and that its values may be missing")
+    return found == {True}
+
+
+def _yes_or_no(said: Any, word: str) -> bool:
+    text = str(said).strip().lower()
+    if text not in (*YES, *NO):
+        raise ValueError(f"{word} is '{text}'. Write yes or no")
+    return text in YES
 
 
 def _bounds(said: Mapping[str, Any]) -> Bounds | None:

@@ -229,14 +229,20 @@ class _Builder:
         kind, place = self._kind(column, entry), f"attributes.{column}"
         section: Content = {"kind": kind}
         if kind == "categorical":
-            section |= {"values": self._values(column) or FILL_IN, "missing": "category"}
+            values = self._values(column)
+            section |= {"values": values or FILL_IN, "missing": "category"}
+            if entry.is_complete and values:
+                section |= {"missing": values[0], "unlisted": values[0]}
             if self.types[column] == "truth word":
                 self.hints[f"{place}.values"] = "truth values, as the file writes them: true, TRUE or True"
         elif kind == "numerical":
             bounds = self.decided.bounds.get(column, entry.bounds)
             is_whole = entry.is_whole or self.types[column] == "whole number"
             section |= {"bounds": FILL_IN if bounds is None else list(bounds)}
-            section |= {"grid": default_grid(bounds, is_whole=is_whole), "missing": "category"}
+            section |= {"grid": default_grid(bounds, is_whole=is_whole)}
+            if is_whole and all(bound == int(bound) for bound in bounds or ()):
+                section |= {"decimals": 0}
+            section |= {"missing": bounds[0] if entry.is_complete and bounds else "category"}
         else:
             self.hints[f"{place}.kind"] = KIND_HINTS.get(self.types[column], "")
         return section | self._held_by(column)

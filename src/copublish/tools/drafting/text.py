@@ -100,7 +100,9 @@ MEANINGS = {
     "values": "from the code book, as files write them, or a taxonomy; any other value becomes 'other'",
     "bounds": "[lowest, highest], from its definition; a number outside becomes the nearer one",
     "grid": "where it may be split: cells at round numbers, or step, edges or count of equal cells; or leave it out",
+    "decimals": "how many the numbers have: 0 if they are whole",
     "missing": "what a missing value becomes: a category, or a value of the column",
+    "unlisted": "the dictionary calls the column complete; should a value not be listed, it becomes this one",
     "held_by": "who has this column",
 }
 """What keys mean; of the sections of attributes by the key alone."""

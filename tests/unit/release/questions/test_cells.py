@@ -42,7 +42,7 @@ def test_a_cell_of_whole_numbers_begins_and_ends_with_one_if_the_agreement_says_
     assert cells.low[:3].tolist() == [18, 30, 60] and cells.high[:3].tolist() == [29, 59, 99]
     assert cells.bounds == (18, 99) and cells.middle[:3].tolist() == ColumnCells.of(AGE).middle[:3].tolist()
     visits = ColumnCells.of(numbers("visits", 0, 1, 2, 3, 9, decimals=0))
-    assert visits.low.tolist() == [0, 1, 2, 3] and visits.high.tolist() == visits.middle.tolist()[:3] + [9]
+    assert visits.low.tolist() == [0, 1, 2, 3] and visits.high.tolist() == [*visits.middle.tolist()[:3], 9]
     assert visits.middle.tolist() == [0, 1, 2, 6]
     halves = ColumnCells.of(numbers("x", 0, "0.5", 2, decimals=1), [(0, 1), (1, 2)])
     assert halves.middle.tolist() == pytest.approx([0.2, np.arange(5, 21).mean() / 10])

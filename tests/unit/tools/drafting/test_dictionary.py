@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from copublish.errors import AgreementError
 from copublish.tools.drafting.answers import bounds_from, epsilon_from, kind_from, values_from
 from copublish.tools.drafting.dictionary import ColumnEntry, dictionary_from_csv, dictionary_from_json, read_dictionary
+from copublish.tools.drafting.draft import Essentials, PartyColumns, draft_agreement
 from support.profiles import examples
 
 SOME = examples(60)
@@ -35,7 +36,8 @@ def dictionaries(draw: st.DrawFn) -> dict[str, ColumnEntry]:
     for name in names:
         said = draw(kinds)
         kind = "categorical" if "values" in said else "numerical" if "bounds" in said else None
-        found[name] = ColumnEntry(name=name, kind=kind, unit=draw(st.sampled_from(["", "euro"])), **said)
+        unit, is_complete = draw(st.sampled_from(["", "euro"])), draw(st.booleans())
+        found[name] = ColumnEntry(name=name, kind=kind, unit=unit, is_complete=is_complete, **said)
     return found
 
 
@@ -43,17 +45,19 @@ def as_csv(dictionary: dict[str, ColumnEntry]) -> str:
     """Write it by the standard library; values as a JSON list, which may hold any mark."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["variable", "unit", "values", "min", "max"])
+    writer.writerow(["variable", "unit", "values", "min", "max", "Not null"])
     for entry in dictionary.values():
         values = "" if entry.values is None else json.dumps(entry.values)
-        writer.writerow([entry.name, entry.unit, values, *(entry.bounds or ("", ""))])
+        writer.writerow(
+            [entry.name, entry.unit, values, *(entry.bounds or ("", "")), "yes" if entry.is_complete else ""]
+        )
     return text.getvalue()
 
 
 def as_json(dictionary: dict[str, ColumnEntry]) -> str:
     fields = []
     for entry in dictionary.values():
-        said: dict[str, Any] = {"name": entry.name, "unit": entry.unit}
+        said: dict[str, Any] = {"name": entry.name, "unit": entry.unit, "nullable": not entry.is_complete}
         if entry.values is not None:
             said["values"] = list(entry.values)
         if entry.bounds is not None:
@@ -115,6 +119,38 @@ def test_a_table_schema_is_a_dictionary():
     assert (book["age"].kind, book["age"].bounds) == ("numerical", (Decimal(0), Decimal(120)))
     assert (book["sex"].values, book["vote"].values) == (("f", "m"), ("1", "2"))
     assert book["vote"].description == "1 is yes, 2 is no"
+
+
+def drafted(dictionary: str, types: dict[str, str]) -> dict[str, Any]:
+    """What a draft says of columns of these types."""
+    parts = [PartyColumns("a", types)]  # type: ignore[arg-type]
+    content = draft_agreement(Essentials(parties=("a",)), parts, dictionary_from_json(dictionary)).content
+    return dict(content["attributes"])
+
+
+def test_a_column_that_a_dictionary_calls_complete_has_no_category_for_missing_and_other_values():
+    """Of another one nothing is concluded, whatever its data have: only a dictionary is public."""
+    said = {
+        "sex": {"enum": ["f", "m"], "required": True},
+        "job": {"enum": ["cook", "vet"]},
+        "age": {"type": "integer", "min": 18, "max": 99, "required": "yes"},
+        "pay": {"type": "number", "min": 0, "max": 500, "nullable": True},
+        "zip": {"type": "string", "required": True},
+    }
+    types = {"sex": "text", "job": "text", "age": "whole number", "pay": "number", "zip": "text"}
+    found = drafted(json.dumps(said), types)
+    assert (found["sex"]["missing"], found["sex"]["unlisted"]) == ("f", "f")
+    assert (found["job"]["missing"], "unlisted" in found["job"]) == ("category", False)
+    assert (found["age"]["missing"], found["age"]["decimals"]) == (18, 0)
+    assert (found["pay"]["missing"], "decimals" in found["pay"]) == ("category", False)
+    assert (found["zip"]["missing"], found["zip"]["values"]) == ("category", "FILL IN")  # no list to be complete
+
+
+def test_a_dictionary_that_contradicts_itself_about_missing_values_is_refused():
+    with pytest.raises(AgreementError, match="required, and that its values may be missing"):
+        dictionary_from_csv("name,required,nullable\nage,yes,yes\n")
+    with pytest.raises(AgreementError, match="required is 'perhaps'"):
+        dictionary_from_csv("name,required\nage,perhaps\n")
 
 
 @pytest.mark.parametrize(
