@@ -39,7 +39,7 @@ from copublish_reproduction.first_values import with_first_values
 from measuring import NOT_THERE, Measuring, run
 from support import seeded
 
-SHORT = ("--runs", "1", "--people", "300", "--epsilon", "2", "--processes", "1")
+SHORT = ("--runs", "1", "--people", "300", "--epsilon", "2", "--processes", "1", "--tables", "made-up")
 OPTIONAL = ("refused", "wrong", "told", "coverage", "coverage of all")
 """What is known or refused altogether is never wrong; one release of few people may tell nothing, or hold nothing."""
 
@@ -142,6 +142,23 @@ def made_up(n: int = 3000) -> Table:
         "married": {"kind": "categorical", "values": ["no", "yes"]},
     }
     return Table("made-up", records, attributes, "default")
+
+
+def whole_numbers(n: int = 3000) -> Table:
+    """Whole numbers: visits with a cell for each, days of stay with a cell for each and one for the long tail."""
+    generator = np.random.default_rng(12)
+    visits = np.minimum(generator.poisson(2.15, n), 12)
+    stay = np.minimum(generator.geometric(1 / (2 + visits)), 60)
+    label = np.where(generator.random(n) < 1 / (1 + np.exp(2 - visits / 2)), "yes", "no")
+    records = pd.DataFrame({"visits": visits, "stay": stay, "again": label})
+    attributes = {
+        "visits": {"kind": "numerical", "bounds": [0, 12], "grid": {"step": 1}, "decimals": 0},
+        "stay": {"kind": "numerical", "bounds": [1, 60], "grid": {"edges": [2, 3, 4, 6, 10, 20]}, "decimals": 0},
+    }
+    return Table("whole numbers", records, attributes, "again")
+
+
+MADE_UP = {"made-up": made_up, "whole numbers": whole_numbers}
 
 
 def heart(folder: Path) -> Table:
@@ -265,6 +282,13 @@ ABOUT_TOLD = """\
 ## How often a value is told
 
 In % of the questions that were not refused.
+"""
+
+ABOUT_WHOLE = """\
+## Whole numbers
+
+As many releases of other made-up people: visits, from 0 to 12, with a cell for each, and days of stay with a cell for
+each up to 3. A cell of one number hides nothing, so the mean of the visits is about noise alone.
 """
 
 ABOUT_OTHERS = """\
@@ -544,8 +568,8 @@ class Job:
 
 @cache
 def _table(name: str, people: int, data: Path | None) -> Table:
-    if name == "made-up":
-        return made_up(people)
+    if name in MADE_UP:
+        return MADE_UP[name](people)
     assert data is not None
     return READ[name](data)
 
@@ -604,11 +628,11 @@ def count(task: tuple[Job, Counted | None]) -> tuple[Job, Counted]:
 
 def jobs_of(given: argparse.Namespace) -> list[Job]:
     """All releases in parts, a part of every setting before the next ones."""
-    names = ["made-up", *(READ if given.data is not None else ())]
+    names = [*MADE_UP, *(READ if given.data is not None else ())]
     jobs = []
     for first in range(0, given.runs, PART):
         for table, setting in product([name for name in names if name in (given.tables or names)], given.settings):
-            data = None if table == "made-up" else given.data
+            data = None if table in MADE_UP else given.data
             runs = given.runs if data is None else max(given.runs // OF_PUBLIC_TABLES, 1)
             if len(_table(table, given.people, data).records) > MANY:
                 runs = max(runs // 5, 1)
@@ -710,7 +734,8 @@ def _grid(sums: Mapping[str, Mapping[str, Tally]], kinds: Sequence[str], cell: C
 def page(found: Found, people: int) -> str:
     """The page of results."""
     tables = list(dict.fromkeys(table for table, _, _ in found))
-    made_up_people, others = pooled(found, ["made-up"]), pooled(found, [name for name in tables if name != "made-up"])
+    made_up_people, whole = pooled(found, ["made-up"]), pooled(found, ["whole numbers"])
+    others = pooled(found, [name for name in tables if name not in MADE_UP])
     most = {setting: max(tally.releases for tally in own.values()) for setting, own in made_up_people.items()}
     shown = [own[kind] for own in made_up_people.values() for kind in BY_NOISE if kind in own and own[kind].told >= FEW]
     lines = [
@@ -727,8 +752,12 @@ def page(found: Found, people: int) -> str:
     lines += [*_grid(made_up_people, BY_NOISE, _held_as_promised), ABOUT_NOISE, ABOUT_CELLS]
     lines += [*_grid(made_up_people, WITH_CELLS, _held), ABOUT_TOLD]
     lines += [*_grid(made_up_people, [*BY_NOISE, *WITH_CELLS], _told)]
+    if whole:
+        lines += [ABOUT_WHOLE, *_grid(whole, [*BY_NOISE, *WITH_CELLS], _held)]
     if others:
-        lines += [ABOUT_OTHERS.format(tables=", ".join(_releases_of(found, name) for name in tables[1:]))]
+        lines += [
+            ABOUT_OTHERS.format(tables=", ".join(_releases_of(found, name) for name in tables if name not in MADE_UP))
+        ]
         lines += _grid(others, [*BY_NOISE, *WITH_CELLS], _held)
     return "\n".join(lines).rstrip() + "\n"
 

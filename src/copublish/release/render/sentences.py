@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
+import pyarrow.compute as pc
 
 from copublish.mechanisms.published import Measured, Published
 from copublish.release.publication import Publication
-from copublish.release.render.parts import deviation_in_people, laws, least_and_most_cells, names_of, people, sums_of
+from copublish.release.render.parts import (
+    deviation_in_people,
+    laws,
+    least_and_most_cells,
+    names_of,
+    people,
+    reading_if_told,
+    sums_of,
+)
 
 
 def who_rows_are(publication: Publication) -> str:
@@ -23,6 +33,7 @@ def errors_in_words(publication: Publication) -> Iterator[str]:
     """Yield paragraphs: what records keep and lose, the noise of tables, sums and rows, and notes of the model."""
     words, published = publication.mechanism.words, publication.published
     yield f"{words.kept} {words.lost}"
+    yield number_to_print(publication)
     yield noise_of_tables(published)
     yield noise_of_sums(published)
     stated, division = laws(publication), published.model.division
@@ -32,6 +43,52 @@ def errors_in_words(publication: Publication) -> Iterator[str]:
         yield "The noise of every value, by column:"
         yield "\n".join(f"- {law.column}: {law.noise}" for law in stated)
     yield "\n".join(f"- {note}" for note in published.model.notes)
+
+
+MOST_NAMED = 6
+"""Columns whose two means a sentence names."""
+
+
+def number_to_print(publication: Publication) -> str:
+    """Sentences about which of two numbers to print, where one was measured and records have another one."""
+    reading, published = reading_if_told(publication), publication.published
+    if reading is None or publication.generalization is not None:
+        return ""  # no number has an interval, or records have no numbers
+    if published.rows is not None:
+        return (
+            "Print the means and shares of `copublish show` or `release.mean`, which take the noise of the records "
+            "off again and have an interval, and not those that you compute from the records."
+        )
+    only = (
+        " Of columns that were not measured together there is only what the model says, in the records, without an "
+        "interval: say so where you print it."
+    )
+    return (
+        "Where `copublish show` or `release.mean` answer, print their number: it comes from what was measured and has "
+        "an interval. What you compute from the records comes from the model that they were drawn from."
+        f"{'' if _all_pairs_were_measured(published) else only}"
+    )
+
+
+def means_that_differ(publication: Publication) -> str:
+    """A sentence about means of the records that are farther from the measured ones than noise is; nothing mostly."""
+    if not number_to_print(publication):
+        return ""
+    differ = []
+    for summary in publication.reading.summaries():
+        mean = summary.mean
+        if mean is None or mean.value is None or mean.within is None:
+            continue
+        drawn = pc.mean(publication.records.column(summary.name)).as_py()
+        if drawn is not None and abs(drawn - mean.value) > mean.within:
+            differ.append(f"{summary.name} {mean.with_range}, and {drawn:,.5g} in the records")
+    more = f", and {len(differ) - MOST_NAMED} more" if len(differ) > MOST_NAMED else ""
+    return f"These means differ by more than noise: {'; '.join(differ[:MOST_NAMED])}{more}." if differ else ""
+
+
+def _all_pairs_were_measured(published: Published) -> bool:
+    together = {frozenset(pair) for own in published.measured for pair in combinations(own.columns, 2)}
+    return all(frozenset(pair) in together for pair in combinations(published.columns.domains, 2))
 
 
 def noise_of_tables(published: Published) -> str:

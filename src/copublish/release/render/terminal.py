@@ -25,6 +25,7 @@ from copublish.release.render.parts import (
     table_rows,
     told_correlations,
 )
+from copublish.release.render.sentences import means_that_differ, number_to_print
 from copublish.release.render.text_tables import add_row, text_table
 
 SPARKLINE_WIDTH, BARS = 24, " ▁▂▃▄▅▆▇█"
@@ -41,6 +42,8 @@ def contents_shown(publication: Publication, rows: int) -> Iterator[RenderableTy
     reading, published = reading_if_told(publication), publication.published
     if reading is not None:
         yield columns_table(reading.summaries())
+        for sentence in filter(None, (number_to_print(publication), means_that_differ(publication))):
+            yield Text(visible(sentence.replace("`", "")))
         values, shown = generalized_values(publication), shown_class(publication)
         if values:
             yield values_table(values, shown)

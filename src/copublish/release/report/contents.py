@@ -26,7 +26,7 @@ from copublish.release.render.parts import (
     told_apart,
     told_correlations,
 )
-from copublish.release.render.sentences import noise_of_sums, who_rows_are
+from copublish.release.render.sentences import means_that_differ, noise_of_sums, number_to_print, who_rows_are
 from copublish.release.render.snippets import snippets
 from copublish.release.render.tree import partition_figure, partition_trees
 
@@ -58,6 +58,7 @@ def contents(publication: Publication) -> dict[str, Any]:
     return {
         "words": words,
         "who_rows_are": who_rows_are(publication),
+        "to_print": f"{number_to_print(publication)} {means_that_differ(publication)}".strip(),
         "notes": published.model.notes,
         "tiles": _tiles(publication, reading, cells, told),
         "values": values,

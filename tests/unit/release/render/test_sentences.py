@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import replace
 from functools import cache
 
+import pyarrow as pa
 import pytest
 
 import copublish as cp
 from copublish.mechanisms.published import Cells, Measured, Position, Published, Scores
-from copublish.release.render.sentences import errors_in_words, noise_of_sums, noise_of_tables, who_rows_are
+from copublish.release.render.sentences import (
+    errors_in_words,
+    means_that_differ,
+    noise_of_sums,
+    noise_of_tables,
+    number_to_print,
+    who_rows_are,
+)
+from copublish.release.render.terminal import contents_shown
 from support.any_release import any_release, cases_of
 from support.published import category, gaussian, laplace, numbers, published, summed
 
@@ -104,3 +114,26 @@ def test_every_release_says_whom_its_records_stand_for_and_what_they_keep(mechan
             assert f"- {column}: " in text
     for note in made(mechanism).published.model.notes:
         assert f"- {note}" in text
+
+
+@pytest.mark.parametrize("mechanism", ["specialization", "marginals", "copula", "hpdp", "vhdp", "idp-ir"])
+def test_every_release_with_two_numbers_says_which_one_to_print(mechanism: str) -> None:
+    said = number_to_print(made(mechanism))
+    assert (said == "") == (mechanism in ("specialization", "idp-ir"))  # one number, or none with an interval
+    assert said in list(errors_in_words(made(mechanism)))
+    assert ("the model says" in said) == (mechanism == "marginals")  # the others measured all pairs, or have rows
+    if said:
+        assert said.replace("`", "") in [str(part) for part in contents_shown(made(mechanism), 2)]
+
+
+def test_means_of_records_that_noise_does_not_explain_are_named_with_both_numbers() -> None:
+    release = copy(made("copula"))
+    numeric = [summary for summary in release.reading.summaries() if summary.mean is not None]
+    assert numeric
+    name, mean = numeric[0].name, numeric[0].mean
+    place = release.records.column_names.index(name)
+    for value, is_named in ((mean.value, False), (mean.value + 1.5 * mean.within, True)):
+        values = pa.array([value] * release.records.num_rows, pa.float64())
+        release.__dict__["records"] = release.records.set_column(place, name, values)
+        said = means_that_differ(release)
+        assert (f"{name} {mean.with_range}, and {value:,.5g} in the records" in said) == is_named
