@@ -155,10 +155,10 @@ def whole_numbers(n: int = 3000) -> Table:
         "visits": {"kind": "numerical", "bounds": [0, 12], "grid": {"step": 1}, "decimals": 0},
         "stay": {"kind": "numerical", "bounds": [1, 60], "grid": {"edges": [2, 3, 4, 6, 10, 20]}, "decimals": 0},
     }
-    return Table("whole numbers", records, attributes, "again")
+    return Table("whole-numbers", records, attributes, "again")
 
 
-MADE_UP = {"made-up": made_up, "whole numbers": whole_numbers}
+MADE_UP = {"made-up": made_up, "whole-numbers": whole_numbers}
 
 
 def heart(folder: Path) -> Table:
@@ -734,7 +734,7 @@ def _grid(sums: Mapping[str, Mapping[str, Tally]], kinds: Sequence[str], cell: C
 def page(found: Found, people: int) -> str:
     """The page of results."""
     tables = list(dict.fromkeys(table for table, _, _ in found))
-    made_up_people, whole = pooled(found, ["made-up"]), pooled(found, ["whole numbers"])
+    made_up_people, whole = pooled(found, ["made-up"]), pooled(found, ["whole-numbers"])
     others = pooled(found, [name for name in tables if name not in MADE_UP])
     most = {setting: max(tally.releases for tally in own.values()) for setting, own in made_up_people.items()}
     shown = [own[kind] for own in made_up_people.values() for kind in BY_NOISE if kind in own and own[kind].told >= FEW]

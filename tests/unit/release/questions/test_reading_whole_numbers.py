@@ -50,7 +50,7 @@ def held(estimates: list[Estimate], truth: float) -> float:
 
 def test_a_cell_for_each_number_gives_a_mean_without_bias_and_intervals_of_noise_alone() -> None:
     means, medians = (list(said) for said in zip(*answers(VISITS, OWN), strict=True))
-    assert LEAST <= held(means, OWN.mean()) <= 1 - (LEAST - 0.95 + 0.05) / 5
+    assert held(means, OWN.mean()) >= LEAST
     assert held(medians, float(np.median(OWN))) >= LEAST
     values = np.array([said.value for said in means])
     assert abs(values.mean() - OWN.mean()) <= FAR * values.std() / math.sqrt(RELEASES)
