@@ -21,7 +21,17 @@ from copublish.mechanisms.marginals.publish import MarginalsModel
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.noise_laws import deviation_of
 from copublish.release.measurements import table_name
-from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
+from support import (
+    fragment_frames,
+    mapping_by_default,
+    no_noise,
+    random_table,
+    repartition,
+    seeded,
+    simulate_with,
+    small_mapping,
+    with_first_values,
+)
 
 N_RECORDS = 600
 
@@ -384,3 +394,23 @@ def test_a_delta_that_is_too_small_for_the_samplers_is_refused_before_anything_i
     agreement = agreement_with(delta="1e-12", rounds=100)
     with pytest.raises(cp.AgreementError, match="delta is too small for the samplers"):
         plan_of(agreement)
+
+
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_a_complete_column_has_no_missing_and_no_other_value_in_records_whatever_noise_does(is_complete):
+    """With little epsilon most of a small count is noise, so cells that are not left out do get records."""
+    mapping = repartition(mapping_by_default(mechanism={"name": "marginals"}), "horizontal", 2)
+    mapping["privacy"]["epsilon"] = "0.2"
+    for name, attribute in mapping["attributes"].items() if is_complete else ():
+        mapping["attributes"][name] = with_first_values({name: attribute})[name]
+    agreement = cp.agreement_from_mapping(mapping)
+    table = people(cp.agreement_from_mapping(small_mapping()))
+    table = table.astype({"region": object, "age": float})
+    table.loc[::7, "region"], table.loc[1::7, "region"], table.loc[::5, "age"] = "", "elsewhere", np.nan
+    release = released(agreement, table, seeded(agreement.party_names, 2))
+    found = set()
+    for name in agreement.attributes:
+        values = release.records.column(name).to_pylist()
+        found |= {(name, value) for value in values if value in (None, "(missing)", "other")}
+    assert bool(found) is not is_complete
+    assert any(domain.missing for domain in agreement.domains.values()) is not is_complete
