@@ -154,7 +154,8 @@ class MeasuredReading(Reading):
         answers = self.asked({column: here, **others}, *ends)
         whole, *totals = answers.numbers
         middle, low, high = (_moved(ratio(total, whole, confidence), center) for total in totals)
-        how = f"{BY_COUNTS if answers.by_counts else BY_SUMS}; {CELLS_HIDE}"
+        hides = f"; {CELLS_HIDE}" if (cells.low < cells.high).any() else ""
+        how = f"{BY_COUNTS if answers.by_counts else BY_SUMS}{hides}"
         between = (low.low, high.high)
         return estimate_of(middle, least=least, most=most, confidence=confidence, how=how, unit="own", ends=between)
 

@@ -56,6 +56,7 @@ def test_a_cell_for_each_number_gives_a_mean_without_bias_and_intervals_of_noise
     assert abs(values.mean() - OWN.mean()) <= FAR * values.std() / math.sqrt(RELEASES)
     assert all(said.high - said.low <= 2.01 * (said.within or 0.0) for said in means)  # nothing is hidden
     assert {said.value for said in medians} <= set(range(13))
+    assert not any("up to their cell" in said.how for said in means)
     # What was wrong: half a unit more is far from the truth, and in no interval.
     assert held(means, OWN.mean() + 0.5) == 0
 
@@ -64,6 +65,7 @@ def test_what_wide_cells_hide_is_in_the_interval_and_what_single_numbers_do_is_n
     means, medians = (list(said) for said in zip(*answers(STAY, OWN), strict=True))
     assert held(means, OWN.mean()) >= LEAST and held(medians, float(np.median(OWN))) >= LEAST
     wide = float(np.mean(OWN >= 5)) * 4  # from 5 to 9
+    assert all("up to their cell" in said.how for said in means)
     typical = np.median([said.high - said.low - 2 * (said.within or 0.0) for said in means])
     assert typical == pytest.approx(wide, rel=0.3)
 
