@@ -33,7 +33,10 @@ LOOSE = {"errors", "types", "progress", "lazy_names"}
 PUBLIC = {"approvals", "drafts", "identities", "ledger", "planning", "runs"}
 """Modules of public names for one task each; they hold nothing but names."""
 
-MOST_KERNEL_LINES = 8000
+MOST_KERNEL_LINES = 8010
+"""8,000, and ten for what certificates say of comparing people: the cryptography of an intersection of lists, and who
+learns how many people are at two parties."""
+
 MOST_LINES_OF_A_KERNEL_FUNCTION = 60
 
 KERNEL_IMPORTS = set(sys.stdlib_module_names) - {"socket", "ssl", "http", "urllib", "subprocess", "multiprocessing"}

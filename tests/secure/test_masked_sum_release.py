@@ -91,9 +91,9 @@ def test_tables_that_divide_a_budget_are_opened_as_the_ideal_engine_opens_them(m
     certificate = releases["p0"].certificate.to_json()
     assert certificate["disclosures"] == ideal.certificate.to_json()["disclosures"]
     assert sum(Fraction(one["epsilon"]["replace"]) for one in certificate["disclosures"]) == agreement.epsilon
-    assert "added its own share of the noise" in certificate["engine"]["secrecy"]
+    assert "adds its own share of the noise" in certificate["engine"]["secrecy"]
     assert certificate["engine"]["noise_shares"]["owners"] == owners
-    assert ("perturbed its own values" in certificate["engine"]["secrecy"]) == (mechanism == "vhdp")
+    assert ("perturbs its own values" in certificate["engine"]["secrecy"]) == (mechanism == "vhdp")
 
 
 def test_without_noise_the_tables_that_divide_a_budget_are_those_of_the_joined_table():

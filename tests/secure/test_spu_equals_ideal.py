@@ -178,7 +178,7 @@ def test_perturbed_records_with_tables_by_label_are_identical_for_the_same_coins
     frames = {party: frame.sort_values("id") for party, frame in shuffled.items()}
     secure, _ = secure_equals_ideal(pair, agreement, frames)
     assert secure.certificate.to_json()["deployment"]["deployment_model"]["model_name"] == "Noise added by each owner"
-    assert secure.certificate.to_json()["engine"]["secrecy"].startswith("Every owner perturbed its own values")
+    assert secure.certificate.to_json()["engine"]["secrecy"].startswith("Every owner perturbs its own values")
 
 
 def test_microaggregated_records_are_identical_for_the_same_coins(pair):
@@ -189,7 +189,7 @@ def test_microaggregated_records_are_identical_for_the_same_coins(pair):
     frames = fragment_frames(agreement, random_table(agreement, 40, generator), generator)
     secure, _ = secure_equals_ideal(pair, agreement, {party: frame.sort_index() for party, frame in frames.items()})
     assert next(iter(secure.certificate.to_json())) == "warning"
-    assert "Nothing was computed on secrets" in secure.certificate.to_json()["engine"]["secrecy"]
+    assert "Nothing is computed on secrets" in secure.certificate.to_json()["engine"]["secrecy"]
 
 
 @pytest.mark.parametrize("partition", ["vertical", "arbitrary"])

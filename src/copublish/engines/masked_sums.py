@@ -27,6 +27,7 @@ from copublish.agreement.protocol.message import Letter
 from copublish.agreement.protocol.table import MASK_KEY, MASKED_SUM, SUM_HASH
 from copublish.engines.comparing.comparison import ComparesByMessages, comparison_by
 from copublish.engines.messages import EngineWithoutWorker, Messenger
+from copublish.engines.secrecy import ASSUMPTIONS_OF_SUMS, secrecy_of_sums
 from copublish.errors import EngineError, ProgramMismatchError
 from copublish.kernel.noise.geometric import Coins, Geometric, SystemCoins
 from copublish.kernel.noise.shared_laplace import SharedLaplace
@@ -135,19 +136,8 @@ class MaskedSumEngine(ComparesByMessages, EngineWithoutWorker):
         self.comparison = comparison_by(messenger, self._owners, helper)
         self._keys: dict[str, bytes] | None = None
         self._openings = 0
-        # Of two owners the one that adds up has the only key, and can take the other one's masks off.
-        looked = "" if len(self._owners) == 2 and aggregator in owners else " that looked random to it"
-        self.secrecy = (
-            "No secure engine: every owner added its own share of the noise to its sums and masked them with keys that "
-            f"it has with every other owner. '{aggregator}' added up numbers{looked} and learned the noisy sums "
-            "alone, as everyone did. Security is computational."
-            if opens_sums
-            else "No secure engine: every owner perturbed its own values before it told them to all parties."
-        )
-        self.assumptions: tuple[str, ...] = (
-            "All parties follow the protocol (semi-honest); a party that deviates could learn or spoil more.",
-            "Messages between two parties are read by nobody else, and ChaCha20, SHA-256 and BLAKE2b hold.",
-        )
+        self.secrecy = secrecy_of_sums(self._owners, aggregator, opens_sums=opens_sums)
+        self.assumptions = ASSUMPTIONS_OF_SUMS
 
     def share(self, local: IntArray) -> Secret:
         """The sum of what every owner puts in: its own part stays with each of them."""

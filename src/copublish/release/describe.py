@@ -17,17 +17,17 @@ from copublish.agreement.columns import coarse_grid_warnings, formula_warning, r
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.agreement.parties import meeting_in_words
-from copublish.engines.spu.coalitions import assumptions_of
 from copublish.kernel.accounting.disclosures import Neighbors
 from copublish.kernel.accounting.formatting import show_exact, state_disclosure
 from copublish.kernel.accounting.statements import DisclosureStatement, EpsilonStatement, Noise
 from copublish.kernel.certificate.build import bound_on_delta, delta_words, state_epsilon, state_shares, warning_of
 from copublish.kernel.certificate.certificate import NoiseSharesStatement
-from copublish.kernel.certificate.promise import assumptions, not_protected, protected, view_of
+from copublish.kernel.certificate.promise import not_protected, protected, view_of
 from copublish.mechanisms.base import Plan
+from copublish.release.consent import BeforeConsent, agreed_assumptions, before_consent, secrecy
 from copublish.release.prepare import prepare
 from copublish.release.readme import definition_list, html_table
-from copublish.release.render.privacy_words import epsilon_rows, epsilon_words, noise_words
+from copublish.release.render.privacy_words import epsilon_rows, epsilon_words, noise_words, odds_words
 from copublish.release.render.text_tables import add_row, text_table
 
 WEAK_EPSILON = 3
@@ -41,6 +41,7 @@ class Description:
 
     Attributes:
         warning: What is said first of a mechanism that is not differentially private.
+        before_consent: What stands beside the question: what others learn, and what it rests on. In short.
         release, agreement_hash, parties, partition, mechanism: What is described.
         epsilon: By who looks and what changes.
         delta_bound, delta_is: A bound on delta, and what it stands for.
@@ -50,6 +51,7 @@ class Description:
         disclosures: What is opened, or bounds on it.
         protected, not_protected: In plain words.
         views: What each party sees.
+        secrecy: Who can see what on the agreed engine.
         assumptions: What it rests on.
         replaced: What becomes of missing and of unlisted values, in columns that have no category for them.
         warnings: What to think about before anything is spent.
@@ -58,6 +60,7 @@ class Description:
     """
 
     warning: str | None
+    before_consent: BeforeConsent
     release: str
     agreement_hash: str
     parties: tuple[str, ...]
@@ -73,6 +76,7 @@ class Description:
     protected: tuple[str, ...]
     not_protected: tuple[str, ...]
     views: Mapping[str, tuple[str, ...]]
+    secrecy: str
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
     replaced: tuple[str, ...] = ()
@@ -112,6 +116,7 @@ class Description:
         """The description as plain JSON values."""
         return {
             **({} if self.warning is None else {"warning": self.warning}),
+            "before_consent": self.before_consent.to_dict(),
             "release": self.release,
             "agreement_hash": self.agreement_hash,
             "parties": list(self.parties),
@@ -126,6 +131,7 @@ class Description:
             "protected": list(self.protected),
             "not_protected": list(self.not_protected),
             "views": {party: list(seen) for party, seen in self.views.items()},
+            "secrecy": self.secrecy,
             "assumptions": list(self.assumptions),
             **({"replaced": list(self.replaced)} if self.replaced else {}),
             "warnings": list(self.warnings),
@@ -178,6 +184,17 @@ class Description:
     def _parts(self) -> Iterator[RenderableType]:
         if self.warning is not None:
             yield Text(f"WARNING: {self.warning}\n", style="bold red")
+        yield from self.first_parts()
+        yield from self.other_parts()
+
+    def first_parts(self) -> Iterator[RenderableType]:
+        """What stands beside the question."""
+        yield Text("Before you agree", style="bold")
+        yield from (Text(f"  - {line}") for line in self.before_consent.lines)
+        yield ""
+
+    def other_parts(self) -> Iterator[RenderableType]:
+        """Everything else, in full."""
         facts, grid = list(self._facts()), Table.grid(padding=(0, 2))
         for first, second in zip(facts[::2], [*facts[1::2], ("", "")], strict=False):
             add_row(grid, *first, *second)
@@ -205,37 +222,42 @@ class Description:
         if self.replaced:
             yield Text("\nColumns that are taken to be complete", style="bold")
             yield from (Text(f"  - {sentence}") for sentence in self.replaced)
+        yield Text("\nWhat it rests on", style="bold")
+        yield from (Text(f"  - {sentence}") for sentence in (self.secrecy, *self.assumptions))
         if self.meeting:
             yield Text("\nHow they meet", style="bold")
             yield from (Text(f"  - {sentence}") for sentence in self.meeting)
         yield from (Text(f"\nWarning: {warning}", style="yellow") for warning in self.warnings)
 
 
-def describe(agreement: Agreement | str | Path) -> Description:
+def describe(agreement: Agreement | str | Path, *, party: str | None = None) -> Description:
     """Everything that a run of this agreement would open, its price, its noise and who learns what.
 
     Args:
         agreement: The agreement, or the path of its file. No data is touched.
+        party: Who is asked to agree: its first lines speak of its own people.
 
     Raises:
         AgreementError: If it is no agreement that can be run, with every problem.
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
-    return describe_plan(prepare(agreement))
+    return describe_plan(prepare(agreement), party)
 
 
-def describe_plan(plan: Plan[Any]) -> Description:
-    """Everything that a plan opens."""
+def describe_plan(plan: Plan[Any], party: str | None = None) -> Description:
+    """Everything that a plan opens, with first lines for one party, or for all."""
     agreement, cost = plan.agreement, plan.cost()
+    epsilon, delta_bound = state_epsilon(agreement, cost), bound_on_delta(agreement, cost)
     return Description(
         warning=warning_of(agreement),
+        before_consent=before_consent(agreement, odds_words(epsilon, delta_bound), party),
         release=agreement.name,
         agreement_hash=agreement.hash,
         parties=agreement.party_names,
         partition=agreement.partition,
         mechanism=agreement.mechanism.name,
-        epsilon=state_epsilon(agreement, cost),
-        delta_bound=bound_on_delta(agreement, cost),
+        epsilon=epsilon,
+        delta_bound=delta_bound,
         delta_is=delta_words(agreement),
         headline=plan.headline(),
         of_mechanism=plan.describe(),
@@ -244,19 +266,13 @@ def describe_plan(plan: Plan[Any]) -> Description:
         protected=tuple(protected(agreement, cost)),
         not_protected=tuple(not_protected(agreement)),
         views={party: tuple(view_of(agreement, party)) for party in agreement.parties},
-        assumptions=tuple(assumptions(agreement, _of_engine(agreement))),
+        secrecy=secrecy(agreement),
+        assumptions=agreed_assumptions(agreement),
         warnings=(*_weak_epsilon(agreement), *plan.warnings(), *_coarse_grids(agreement), *_formulas(agreement)),
         replaced=tuple(replaced_values(agreement)),
         meeting=tuple(meeting_in_words(agreement)),
         approvals={name: party.approvals for name, party in agreement.parties.items() if party.approvals},
     )
-
-
-def _of_engine(agreement: Agreement) -> tuple[str, ...]:
-    """What secrecy would rest on where not all parties compute: who is to see nothing should know it before."""
-    if not agreement.guests:
-        return ()
-    return assumptions_of(agreement.engine.agreed_protocol.upper(), agreement.compute_nodes, agreement.guests)
 
 
 def _weak_epsilon(agreement: Agreement) -> list[str]:

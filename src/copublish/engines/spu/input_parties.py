@@ -18,7 +18,7 @@ from copublish.agreement.protocol.message import Letter
 from copublish.agreement.protocol.table import INPUT_PART, OPENED, READY
 from copublish.engines.comparing.comparison import ComparesByMessages
 from copublish.engines.messages import EngineWithoutWorker, Messenger
-from copublish.engines.spu.coalitions import assumptions_of, secrecy_of
+from copublish.engines.secrecy import assumptions_of, secrecy_of
 from copublish.engines.spu.one_hot import words_of
 from copublish.engines.spu.products import most_records
 from copublish.errors import EngineError, ProgramMismatchError

@@ -19,7 +19,7 @@ from copublish.agreement.protocol.message import Exchange
 from copublish.engines.comparing.comparison import ComparesByMessages
 from copublish.engines.messages import Messenger, exchange_public
 from copublish.engines.roles import Roles
-from copublish.engines.spu.coalitions import assumptions_of, secrecy_of
+from copublish.engines.secrecy import assumptions_of, secrecy_of
 from copublish.engines.spu.input_parties import InputParties
 from copublish.engines.spu.process import StartWorker, WorkerProcess
 from copublish.engines.spu.requests import (

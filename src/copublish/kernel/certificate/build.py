@@ -92,7 +92,7 @@ def build_certificate(
             partition=agreement.partition,
             columns={party: agreement.columns_of(party) for party in agreement.parties},
         ),
-        assumptions=tuple(assumptions(agreement, _of_engine(agreement, circumstances))),
+        assumptions=tuple(all_assumptions(agreement, circumstances.engine, circumstances.engine_assumptions)),
         views={party: tuple(view_of(agreement, party)) for party in agreement.parties},
         engine=_engine(agreement, circumstances),
         deployment=_deployment(agreement, cost, circumstances),
@@ -169,27 +169,28 @@ def _engine(agreement: Agreement, circumstances: Circumstances) -> EngineStateme
         }
     return EngineStatement(
         name=circumstances.engine,
-        secrecy=_secrecy(agreement, circumstances),
+        secrecy=state_secrecy(agreement, circumstances.engine, circumstances.secrecy),
         noise_shares=state_shares(agreement),
         key_exchange=circumstances.key_exchange,
         **played,
     )
 
 
-def _of_engine(agreement: Agreement, circumstances: Circumstances) -> Sequence[str]:
-    if circumstances.engine == "spu" and not computes_jointly(agreement):
-        return ("All parties follow the protocol (semi-honest); a party that deviates could learn more.",)
-    return circumstances.engine_assumptions
+def all_assumptions(agreement: Agreement, engine: str, of_engine: Sequence[str]) -> list[str]:
+    """Assumptions of the guarantee and of an engine's secrecy."""
+    if engine == "spu" and not computes_jointly(agreement):
+        of_engine = ("All parties follow the protocol (semi-honest); a party that deviates could learn more.",)
+    return assumptions(agreement, of_engine)
 
 
-def _secrecy(agreement: Agreement, circumstances: Circumstances) -> str:
-    """Who could see what; an engine's own words are about what it computes."""
-    said = circumstances.secrecy
-    alone = "Every owner perturbed its own values before it told them to all parties, and knows their noise."
-    if agreement.publishes_each_record and circumstances.engine != "ideal" and computes_jointly(agreement):
-        said = f"{alone} For what was counted jointly before: {circumstances.secrecy}"
-    elif agreement.publishes_each_record and circumstances.engine == "spu":
-        said = f"{alone} Nothing was computed on secrets; the engine helped to align records, if they were joined."
+def state_secrecy(agreement: Agreement, engine: str, of_engine: str) -> str:
+    """Who can see what; an engine's own words are about what it computes."""
+    said = of_engine
+    alone = "Every owner perturbs its own values before it tells them to all parties, and knows their noise."
+    if agreement.publishes_each_record and engine != "ideal" and computes_jointly(agreement):
+        said = f"{alone} For what is counted jointly before: {of_engine}"
+    elif agreement.publishes_each_record and engine == "spu":
+        said = f"{alone} Nothing is computed on secrets; the engine helps to align records, if they are joined."
     no_promise = agreement.mechanism.no_promise(agreement)
     return said if no_promise is None else f"{no_promise.use_of_the_engine} {said}"
 

@@ -106,13 +106,19 @@ def not_protected_in_comparing(agreement: Agreement) -> list[str]:
             "From it and any one owner that help each other: every owner's people, by trial."
         )
     if not agreement.joins_by_identifier and way is not None:
-        found.append("From the other parties: whether any person is at two of them (the run ends if any are).")
+        then = f"; '{agreement.owners[0]}' then learns how many, and not who they are" if way == "rounds" else ""
+        found.append(f"From the other parties: whether any person is at two of them (the run ends if any are{then}).")
     return found
 
 
 def assumptions_of_comparing(agreement: Agreement) -> list[str]:
     """What it rests on that comparing people tells no more."""
     way = way_of(agreement)
+    if way == "intersection":
+        return [
+            "The cryptography of the intersection of lists, RR22 (oblivious transfer, learning parity with noise, hash "
+            "functions), holds, as implemented by SPU."
+        ]
     if way == "pseudonyms":
         return [
             f"'{agreement.helper}', which compares the owners' pseudonyms, colludes with none of them: with the key it "

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import decimal
 import re
+from fractions import Fraction
 
 from copublish.kernel.accounting.disclosures import Neighbors
-from copublish.kernel.accounting.statements import EpsilonStatement, Noise
+from copublish.kernel.accounting.statements import UNBOUNDED, EpsilonStatement, Noise
 
 TOO_LONG_FOR_G = 1e5
 
@@ -14,6 +15,15 @@ RELATION_WORDS: dict[Neighbors, str] = {
     "add-remove": "one person being added or removed",
     "replace": "one person's values being replaced",
 }
+
+
+BELIEFS: dict[Neighbors, str] = {
+    "add-remove": "that a certain person is in the data",
+    "replace": "that a certain person has some values rather than others",
+}
+"""What an attacker may believe of one person, by what changes between neighbors."""
+
+LARGE, MOST_WITHOUT_DECIMAL = 100, 99
 
 
 def epsilon_words(epsilon: str) -> str:
@@ -38,6 +48,54 @@ def epsilon_rows(epsilon: EpsilonStatement) -> list[tuple[str, str, str]]:
         ("the public", epsilon_words(public["add-remove"]), epsilon_words(public["replace"])),
         ("the other parties", epsilon_words(insiders["add-remove"]) + why, epsilon_words(insiders["replace"])),
     ]
+
+
+def odds_words(epsilon: EpsilonStatement, delta_bound: str) -> list[str]:
+    """What epsilon and delta mean for one person, in odds; nothing where they promise nothing.
+
+    Args:
+        epsilon: By who looks and what changes.
+        delta_bound: A bound on delta.
+
+    Privacy:
+        Guarantee: (epsilon, delta)-differential privacy bounds the probability of every set of outcomes for one of two
+            neighboring tables by e^epsilon times that for the other one, plus delta. So for delta 0 the ratio of the
+            two tables' odds changes by at most e^epsilon, whatever they were before (Bayes).
+    """
+    if epsilon.agreed == UNBOUNDED:
+        return []
+    belief, factor = BELIEFS[epsilon.calibrated_to], _most_odds(Fraction(epsilon.agreed))
+    found = [
+        f"Epsilon {epsilon_words(epsilon.agreed)} means: whatever somebody knows before, the release changes the odds "
+        f"{belief} by a factor of at most {_rounded_up(factor)} (from 50:50 to {_percent(factor)} at most), but for "
+        f"outcomes whose probability exceeds that by at most {delta_bound} (delta)."
+    ]
+    insiders = epsilon.exact("insiders", "replace")
+    if epsilon.insiders_know_members and epsilon.calibrated_to == "add-remove" and insiders is not None:
+        values = _rounded_up(_most_odds(insiders))
+        found.append(
+            f"The other parties know who is in the table. For them the odds {BELIEFS['replace']} change by a factor of "
+            f"at most {values} (epsilon {epsilon_words(epsilon.insiders['replace'])})."
+        )
+    return found
+
+
+def _most_odds(epsilon: Fraction) -> decimal.Decimal:
+    """The largest factor on odds, e^epsilon."""
+    return (decimal.Decimal(epsilon.numerator) / epsilon.denominator).exp(decimal.Context(40))
+
+
+def _rounded_up(number: decimal.Decimal) -> str:
+    """A number with two decimals, or a large one without any, never less than it is."""
+    digits = decimal.Decimal("0.01" if number < LARGE else "1")
+    return f"{number.quantize(digits, decimal.ROUND_CEILING):,}"
+
+
+def _percent(odds: decimal.Decimal) -> str:
+    """The probability of odds in percent, rounded up; above 99 with a decimal."""
+    percent = 100 * odds / (1 + odds)
+    rounded = percent.quantize(decimal.Decimal("0.1" if percent > MOST_WITHOUT_DECIMAL else "1"), decimal.ROUND_CEILING)
+    return f"{rounded.normalize():f} %"
 
 
 def noise_words(noise: Noise) -> str:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from copublish.agreement.protocol.table import INPUT_PART, OPENED, READY
-from copublish.engines.spu.coalitions import assumptions_of, secrecy_of
+from copublish.engines.secrecy import assumptions_of, secrecy_of
 from copublish.engines.spu.input_parties import GuestEngine, InputParties, split
 from copublish.engines.spu.one_hot import parts_of_sum, parts_of_xor, share_of_sum, share_of_xor
 from copublish.errors import BudgetExceededError, EngineError, PartyLostError, ProgramMismatchError

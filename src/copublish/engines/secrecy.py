@@ -1,9 +1,12 @@
-"""Who could break the secrecy of an engine, in words for the certificate."""
+"""Who could break the secrecy of an engine, in words for descriptions before a run and for its certificate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+
+from copublish.agreement.model import Agreement
+from copublish.kernel.certificate.promise import computes_jointly
 
 SECRECY_OF_TWO = (
     "SecretFlow SPU with the two-party protocol CHEETAH: neither party sees the other's data, any count without "
@@ -24,6 +27,39 @@ ASSUMPTIONS_OF_TWO = (
 
 CRYPTOGRAPHY = {"CHEETAH": "lattice encryption, oblivious transfer", "ABY3": "pseudorandom generators"}
 PARTIES_IN_WORDS = {"CHEETAH": "two-party", "ABY3": "three-party"}
+
+ASSUMPTIONS_OF_SUMS = (
+    "All parties follow the protocol (semi-honest); a party that deviates could learn or spoil more.",
+    "Messages between two parties are read by nobody else, and ChaCha20, SHA-256 and BLAKE2b hold.",
+)
+
+
+def agreed_secrecy(agreement: Agreement) -> tuple[str, tuple[str, ...]]:
+    """Secrecy of the agreed engine and its assumptions, in the words that its certificate will have."""
+    if agreement.engine.name == "masked-sum":
+        sums = secrecy_of_sums(agreement.owners, agreement.aggregator, opens_sums=computes_jointly(agreement))
+        return sums, ASSUMPTIONS_OF_SUMS
+    computing = agreement.engine.agreed_protocol.upper(), agreement.compute_nodes, agreement.guests
+    return secrecy_of(*computing), assumptions_of(*computing)
+
+
+def secrecy_of_sums(owners: Sequence[str], aggregator: str, *, opens_sums: bool) -> str:
+    """Who can see what where masked sums are added up without a secure engine.
+
+    Args:
+        owners: The parties that hold data.
+        aggregator: Who adds up.
+        opens_sums: Whether sums are opened, or owners tell perturbed columns only.
+    """
+    if not opens_sums:
+        return "No secure engine: every owner perturbs its own values before it tells them to all parties."
+    # Of two owners the one that adds up has the only key, and can take the other one's masks off.
+    looks = "" if len(owners) == 2 and aggregator in owners else " that look random to it"
+    return (
+        "No secure engine: every owner adds its own share of the noise to its sums and masks them with keys that it "
+        f"has with every other owner. '{aggregator}' adds up numbers{looks} and learns only the noisy sums, as "
+        "everyone does. Security is computational."
+    )
 
 
 def secrecy_of(protocol: str, nodes: Sequence[str], guests: Sequence[str]) -> str:
