@@ -418,14 +418,14 @@ def test_consent_says_what_is_paid_in_rho_and_what_is_left_before_and_after(tmp_
     agreement = agreed("1", "1e-6")
     book = Ledger(tmp_path / "consent.db")
     book.set_limit("people", LIMIT)
-    run_command._ask_consent(plan_of(agreement), book, yes=True)
+    run_command._ask_consent(plan_of(agreement), book, party="bank", file=Path("agreement.toml"), yes=True)
     said = " ".join(capsys.readouterr().err.split())
     assert "Spending rho 2.5e-02 of the epsilon 1.5, rho 6.4e-02 and delta 1.5e-07 that are left" in said
     assert "epsilon 1.5, rho 3.9e-02 and delta 1.5e-07 are left after it" in said
     write_demo(tmp_path, 100)
     plan = plan_of(cp.load_agreement(tmp_path / "agreement.toml"))
     book.set_limit(plan.agreement.dataset, Limit(Fraction(3), "add-remove", MILLIONTH))
-    run_command._ask_consent(plan, book, yes=True)
+    run_command._ask_consent(plan, book, party="bank", file=Path("agreement.toml"), yes=True)
     said = " ".join(capsys.readouterr().err.split())
     assert "Spending epsilon 1 and delta" in said
     assert "; epsilon 2 and delta 9.9e-07 are left after it" in said

@@ -124,6 +124,8 @@ def test_large_noise_is_written_out() -> None:
 def test_party_without_data_is_told_that_others_pay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     agreement = load_agreement(folder / "agreement.toml")
     plan = plan_of(agreement)
-    run_command._ask_consent(plan, throwaway_ledger(plan), yes=True, pays=False)
+    run_command._ask_consent(
+        plan, throwaway_ledger(plan), party="helper", file=Path("agreement.toml"), yes=True, pays=False
+    )
     said = " ".join(capsys.readouterr().err.split())
     assert "Spending epsilon 1 (add-remove) of the budgets of those who hold data, and none of yours." in said

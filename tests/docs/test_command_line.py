@@ -210,7 +210,7 @@ def test_a_party_that_cannot_pay_costs_the_others_nothing(demo, tmp_path):
 def test_an_unexpected_error_shows_no_traceback_unless_asked(demo):
     code = (
         "import copublish.cli.describe_command as command; from copublish.cli import main\n"
-        "command.describe_agreement = lambda path: 1 / 0\n"
+        "command.describe_agreement = lambda path, party: 1 / 0\n"
         "main()"
     )
     command = [sys.executable, "-c", code, "describe", "agreement.toml"]

@@ -231,7 +231,7 @@ def test_consent_says_it_first_and_what_is_given_up(folder, cli, capsys, monkeyp
     agreement = cp.load_agreement("agreement.toml")
     cli("ledger", "limit", f"{agreement.dataset}=unbounded", "--ledger", "consent.db")
     book = Ledger(folder / "consent.db")
-    run_command._ask_consent(plan_of(agreement), book, yes=True)
+    run_command._ask_consent(plan_of(agreement), book, party="bank", file=Path("agreement.toml"), yes=True)
     said = " ".join(capsys.readouterr().err.split())
     assert said.startswith(f"WARNING: {FIRST}") and "an UNBOUNDED epsilon" in said
     asked = []
@@ -239,7 +239,7 @@ def test_consent_says_it_first_and_what_is_given_up(folder, cli, capsys, monkeyp
     monkeypatch.setattr(type(run_command.errors_console), "is_terminal", True)
     monkeypatch.setattr(typer, "confirm", lambda question, err: asked.append(question))
     with pytest.raises(CopublishError, match="Not confirmed"):
-        run_command._ask_consent(plan_of(agreement), book, yes=False)
+        run_command._ask_consent(plan_of(agreement), book, party="bank", file=Path("agreement.toml"), yes=False)
     assert "UNBOUNDED" in asked[0]
     assert FIRST in capsys.readouterr().err
 

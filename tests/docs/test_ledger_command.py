@@ -132,7 +132,7 @@ def test_consent_names_both(cli, tmp_path: Path, capsys) -> None:
     agreement = load_agreement(tmp_path / "agreement.toml")
     book = Ledger(tmp_path / "consent.db")
     book.set_limit(agreement.dataset, Limit(Fraction(3), "add-remove", Fraction(1, 10**6)))
-    run_command._ask_consent(plan_of(agreement), book, yes=True)
+    run_command._ask_consent(plan_of(agreement), book, party="bank", file=Path("agreement.toml"), yes=True)
     said = " ".join(capsys.readouterr().err.split())
     assert "Spending epsilon 1 and delta " in said
     assert "of the epsilon 3 and delta 1.0e-06 that are left" in said

@@ -19,9 +19,19 @@ from copublish.cli.keys import (
     signer_for,
 )
 from copublish.cli.options import resolved, with_options
-from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
+from copublish.cli.terminal import (
+    Format,
+    FormatOption,
+    errors_console,
+    note,
+    note_before_consent,
+    print_json,
+    results_console,
+    warn_first,
+)
 from copublish.errors import visible
 from copublish.party.keys.approving import approve as sign_and_write
+from copublish.release.describe import describe
 
 
 def register(app: typer.Typer) -> None:
@@ -50,9 +60,9 @@ def approve(
     """Sign that a named person of your organization approves of an agreement. Offline; nobody is called.
 
     The signature is by your organization's key, over this agreement to the letter: whoever changes anything in it needs
-    new approvals. 'copublish run' counts approvals by different people before it calls anybody, if the agreement asks
-    for some ([parties.bank] approvals = 2), and shows them to the other parties. Name, role and note are published with
-    the release. Read 'copublish describe' first.
+    new approvals. First it says what others would learn and what that rests on. 'copublish run' counts approvals by
+    different people before it calls anybody, if the agreement asks for some ([parties.bank] approvals = 2), and shows
+    them to the other parties. Name, role and note are published with the release. Read 'copublish describe' first.
 
     Example: copublish approve agreement.toml --party bank --as "data protection officer" --name "A. Lovelace" --note
     "ok for 2026" --until 2026-12-31
@@ -61,12 +71,15 @@ def approve(
     agreed, party = asked.agreement, asked.party
     last = _day(until)
     passphrase, pin = passphrase_from(passphrase_file, passphrase_command), pin_from(pin_file, pin_command)
+    described = describe(agreed, party=party)
+    warn_first(described.warning, errors_console)
+    note_before_consent(described.before_consent.lines, agreement, party)
     signs = signer_for(asked, passphrase=passphrase, pin=pin)
     approval, path = sign_and_write(
         agreement, party=party, name=name, role=role, note=note_, until=last, folder=out, signer=signs
     )
     if output is Format.JSON:
-        print_json({"file": str(path), **approval.to_json()})
+        print_json({"file": str(path), **approval.to_json(), "before_consent": described.before_consent.to_dict()})
         return
     results_console().print(visible(f"Approved '{agreed.name}': {approval.words}"), markup=False, soft_wrap=True)
     results_console().print(f"Agreement {agreed.hash}\nWrote {path}", markup=False, soft_wrap=True)

@@ -32,8 +32,9 @@ def describe(
 ) -> None:
     """Show every disclosure of a release, its epsilon, its noise, and who learns what. Costs nothing.
 
-    Reads the agreement alone and touches no data. With --party or --ledger it also shows what is left in your ledger
-    before and after; that of a party is the one that its party.toml names.
+    Reads only the agreement and touches no data. First it says what others would learn and what that rests on; with
+    --party these lines are about the people of that party. With --party or --ledger it also shows what is left in your
+    ledger before and after; that of a party is the one that its party.toml names.
 
     Example: copublish describe agreement.toml
 
@@ -43,7 +44,7 @@ def describe(
     agreed, ledger = (
         (load_agreement(agreement), given.get("ledger")) if asked is None else (asked.agreement, asked.ledger)
     )
-    described = describe_agreement(agreed)
+    described = describe_agreement(agreed, party=None if asked is None else asked.party)
     budget = None if ledger is None else _budget(agreed, ledger)
     if output is Format.JSON:
         print_json({**described.to_dict(), **({} if budget is None else {"budget": budget})})

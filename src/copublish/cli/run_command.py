@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group
 
 from copublish.cli.failures import telling_what_ledgers_have
 from copublish.cli.keys import (
@@ -30,6 +31,7 @@ from copublish.cli.terminal import (
     TableOption,
     errors_console,
     note,
+    note_before_consent,
     print_json,
     progress_bars,
     results_console,
@@ -111,7 +113,7 @@ def run(
         _show_approvals(ready)
         pays = asked.ledger is not None
         shown = ready.ledger.head() if pays else None
-        _ask_consent(ready.plan, ready.ledger, yes=yes, pays=pays)
+        _ask_consent(ready.plan, ready.ledger, party=asked.party, file=agreement, yes=yes, pays=pays)
         if not detach:
             _run_here(asked, ready, output, verbose=verbose)
             return
@@ -188,19 +190,23 @@ def _refuse_unfit_data(asked: ResolvedRun, data: str | None, table: str | None) 
         raise typer.BadParameter(said, param_hint="--data")
 
 
-def _ask_consent(plan: Plan[Any], ledger: Ledger, *, yes: bool, pays: bool = True) -> None:
-    """Show what would be opened and what it costs, and ask; nothing has been spent or sent so far."""
+def _ask_consent(plan: Plan[Any], ledger: Ledger, *, party: str, file: Path, yes: bool, pays: bool = True) -> None:
+    """Show what would be opened and what it costs, and ask; nothing has been spent or sent so far.
+
+    What others would learn stands right beside the question, and is said without one, too.
+    """
     agreement, cost = plan.agreement, plan.cost()
     limit = ledger.limit(agreement.dataset)
     if limit is None:
         raise LedgerError(f"The ledger has no usable limit for data set '{agreement.dataset}'. Nothing was measured.")
     warn_first(warning_of(agreement), errors_console)
+    described = describe_plan(plan, party)
     if not yes:
-        errors_console.print(describe_plan(plan))
+        errors_console.print(Group(*described.other_parts()))
         note("")
-        for name, party in agreement.parties.items():
-            where = "dials out" if party.dials_out else f"is at {party.host}"
-            note(f"{name} {where}, known by {party.certificate or party.authority or 'nothing'}.")
+        for name, other in agreement.parties.items():
+            where = "dials out" if other.dials_out else f"is at {other.host}"
+            note(f"{name} {where}, known by {other.certificate or other.authority or 'nothing'}.")
     earlier = [entry for entry in ledger.entries() if entry.agreement_hash == agreement.hash]
     if earlier:
         note(
@@ -209,6 +215,7 @@ def _ask_consent(plan: Plan[Any], ledger: Ledger, *, yes: bool, pays: bool = Tru
         )
     spent = ledger.spent_by_account(agreement.dataset)
     price = price_in_words(agreement, limit, cost, spent) if pays else _price_of_others(cost, limit)
+    note_before_consent(described.before_consent.lines, file, party)
     if yes:
         note(f"Spending {price}.")
     elif not (sys.stdin.isatty() and errors_console.is_terminal):

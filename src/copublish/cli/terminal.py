@@ -7,6 +7,7 @@ of emoji, and notes and errors spell out control characters.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -59,6 +60,14 @@ def note_rules(whose: str, rules: Sequence[object]) -> None:
         note(f"{whose} have values that are not as agreed. They were changed as a run changes them:")
     for rule in rules:
         note(f"  - {rule}")
+
+
+def note_before_consent(lines: Iterable[str], file: Path, party: str) -> None:
+    """Say on stderr what a party has to know before it agrees, and where the rest of it is."""
+    note("\nBefore you agree:")
+    for line in lines:
+        note(f"  - {line}")
+    note(f"All of it: {shlex.join(['copublish', 'describe', str(file), '--party', party])}")
 
 
 def warn_first(warning: str | None, console: Console) -> None:

@@ -118,7 +118,7 @@ def run_resolved(
         notice: Likewise.
     """
     with opened(run, secrets) as ready:
-        if not consent(describe_plan(ready.plan)):
+        if not consent(describe_plan(ready.plan, ready.party)):
             raise CopublishError("Not agreed to. Nothing was spent and nobody was called.")
         if not handlers or run.request.log is not None:
             handlers = (*handlers, log_to(log_place(run)))

@@ -98,7 +98,7 @@ def test_consent_shows_any_text_as_it_is(tmp_path_factory, text):
 
     def ask() -> None:
         with suppress(cp.CopublishError):
-            _ask_consent(plan, ledger, yes=False)
+            _ask_consent(plan, ledger, party="bank", file=Path("agreement.toml"), yes=False)
 
     assert f"n{text}" in printed(ask)
     ledger.close()

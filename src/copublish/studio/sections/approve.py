@@ -141,7 +141,7 @@ def _page(request: Request, *problems: FormProblem, form: FormData | None = None
         python=f"cp.describe({file.name!r})\n"
         f"cp.approvals.approve({file.name!r}, party={party or 'PARTY'!r}, name=..., role=...)",
     )
-    described = cp.describe(agreement)
+    described = cp.describe(agreement, party=party)
     return page(
         request,
         "approve.html.j2",

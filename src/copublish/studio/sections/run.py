@@ -209,11 +209,12 @@ def _start_page(
     table: str = "",
 ) -> Response:
     agreement, party = situation.agreement, situation.party
-    before, holds_data, refused = None, False, None
+    before, before_consent, holds_data, refused = None, None, False, None
     if agreement is not None and party is not None and party in agreement.parties:
         holds_data = agreement.parties[party].data
         try:
             before = cp.runs.before_run(situation.desk.agreement_file, party=party)
+            before_consent = cp.describe(agreement, party=party).before_consent
         except cp.CopublishError as exc:
             refused = str(exc)
     return page(
@@ -226,6 +227,7 @@ def _start_page(
         status=REFUSED if problems else 200,
         situation=situation,
         before=before,
+        before_consent=before_consent,
         refused=refused,
         holds_data=holds_data,
         choices=choices(situation.desk),
