@@ -71,7 +71,9 @@ def test_describe_prints_every_disclosure_and_its_exact_sum(demo):
     assert sum(Fraction(d["epsilon"]["add-remove"]) for d in described["disclosures"]) == 1
     text = run("describe", "agreement.toml", cwd=demo).stdout
     assert re.search(r"scale [\d.]+\s+people", text)
-    assert "What each party sees" in text
+    assert text.startswith("Before you agree") and "What each party sees" in text
+    lines = [*described["before_consent"]["learned"], *described["before_consent"]["rests_on"]]
+    assert len(lines) > 5 and all(line in " ".join(text.split()) for line in lines)
     assert described["score"] == {"asked": "auto", "used": "balanced-gain"}
     assert "balanced-gain, chosen by auto" in text
 

@@ -26,6 +26,7 @@ from copublish.party.session import RunSettings, ready_party
 from copublish.release.evidence.approvals import Approval, approve, number_of_people, own_approvals, told_approvals
 from copublish.tools.drafting.demo import example_agreement, write_demo
 from support import small_mapping
+from support.consent import certificate_of_a_run, unsaid
 from support.profiles import examples
 from support.signed import NAMES, Signers, today
 
@@ -259,8 +260,9 @@ def test_propose_writes_a_bundle_from_which_people_can_decide_and_approve(desk: 
     assert cp.load_agreement(desk / "proposal" / "agreement.toml").hash == agreed.hash
     described = json.loads((desk / "proposal" / "description.json").read_text())
     assert described["agreement_hash"] == agreed.hash and described["approvals"] == {"bank": 2}
-    for words in ("What each party sees", "2 of bank"):
-        assert words in (desk / "proposal" / "description.txt").read_text()
+    text = (desk / "proposal" / "description.txt").read_text()
+    assert "What each party sees" in text and "2 of bank" in text
+    assert text.startswith("Before you agree") and unsaid(certificate_of_a_run(agreed), text) == []
     again = command("propose", "agreement.toml", "--out", "proposal")
     assert "there already" in str(again.exception)
     assert command("propose", "agreement.toml", "--to", "bank,nobody", "--out", "x").exit_code == 2
@@ -268,6 +270,10 @@ def test_propose_writes_a_bundle_from_which_people_can_decide_and_approve(desk: 
     done = command("approve", "agreement.toml", "--as", "officer", "--name", "Ada", "--note", "ok for 2026")
     assert done.exit_code == 0, done.output + str(done.exception)
     assert len(list((desk / "proposal" / "agreement.approvals").glob("bank-ada-*.json"))) == 1
+    before = cp.describe(agreed, party="bank").before_consent
+    assert all(f"  - {line}\n" in done.stderr for line in before.lines)
+    done = command("approve", "agreement.toml", "--as", "officer", "--name", "Eve", "--format", "json")
+    assert json.loads(done.stdout)["before_consent"] == before.to_dict()
 
 
 def test_a_proposal_brings_its_taxonomies_from_below(desk: Path) -> None:

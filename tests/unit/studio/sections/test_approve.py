@@ -60,8 +60,19 @@ def test_the_page_says_what_describe_says_and_what_the_ledger_has(homes):
     folders, at = homes
     bank = at("bank")
     page = html.unescape(bank.get("/approve").text)
-    described = cp.describe(folders["bank"] / "agreement.toml")
-    for sentence in (*described.protected, *described.not_protected, *described.assumptions, *described.warnings):
+    described = cp.describe(folders["bank"] / "agreement.toml", party="bank")
+    for sentence in described.before_consent.learned:
+        assert page.count(f"<li>{sentence}</li>") >= 2  # at the top, and where one decides
+    assert "yours are in its data" in page
+    assert all(f"<li>{item}</li>" in page for seen in described.views.values() for item in seen)
+    for sentence in (
+        described.secrecy,
+        *described.before_consent.rests_on,
+        *described.protected,
+        *described.not_protected,
+        *described.assumptions,
+        *described.warnings,
+    ):
         assert sentence in page
     assert all(row[0] in page and row[3] in page for row in described.opened)
     assert "Set a limit: without one nothing may be spent" in page
