@@ -66,17 +66,23 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Joi
         # So that nobody leaves before all know why: who hears that another one left could not say what is wrong.
         with suppress(EngineError):
             engine.exchange(AT_TWO_PARTIES, "heard")
-        raise FragmentError(
-            fragment.party,
-            [
-                f"Column '{agreement.records.identifier}': some person is listed by two parties. In a horizontal "
-                "release every person is at one party alone."
-            ],
-        )
+        raise FragmentError(fragment.party, [_at_two_parties(agreement)])
     if not agreement.records.public:
         return JointTable(agreement, fragment, first_record=None)
     rows = engine.exchange(ROWS, fragment.n_records)
     return JointTable(agreement, fragment, sum(rows), sum(rows[: agreement.party_names.index(fragment.party)]))
+
+
+def _at_two_parties(agreement: Agreement) -> str:
+    """What happened, what it cost and what to do, without a word on who it is: nobody here knows that."""
+    return (
+        f"Column '{agreement.records.identifier}': some person is listed by two parties. In a horizontal release every "
+        "person is at one party only. Nothing was opened and no budget was spent, but each owner's ledger counts a "
+        "comparison of its people. No party was told who it is. Agree with the other owners on a rule that each can "
+        "apply to its own rows, like 'whoever has their main account elsewhere is left out'; leave those rows out, and "
+        "run again. Or leave 'identifier' out of the agreement: such a person then counts at each of these owners, and "
+        "is protected as somebody with several records ('copublish describe' states that epsilon for two)."
+    )
 
 
 def compared(fragment: Fragment, length: int) -> Sequence[str]:

@@ -230,6 +230,15 @@ def test_person_at_two_horizontal_parties_is_refused(where: tuple[str, str]) -> 
     frames = {f"p{i}": horizontal_frame([10 * i, 10 * i + 1] + [99] * (f"p{i}" in where)) for i in range(3)}
     (problem,) = refusal(agreed("horizontal"), frames)
     assert "Column 'id': some person is listed by two parties" in problem
+    for words in (
+        "no budget was spent",
+        "a comparison",
+        "No party was told who",
+        "leave those rows out",
+        "identifier'",
+    ):
+        assert words in problem
+    assert "secretperson" not in problem and not any(character.isdigit() for character in problem)
 
 
 @pytest.mark.parametrize("where", [0, 1, 2])
