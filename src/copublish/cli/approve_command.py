@@ -73,7 +73,7 @@ def approve(
     passphrase, pin = passphrase_from(passphrase_file, passphrase_command), pin_from(pin_file, pin_command)
     described = describe(agreed, party=party)
     warn_first(described.warning, errors_console)
-    note_before_consent(described.before_consent.lines, agreement, party)
+    note_before_consent(described.before_consent.lines, agreement)
     signs = signer_for(asked, passphrase=passphrase, pin=pin)
     approval, path = sign_and_write(
         agreement, party=party, name=name, role=role, note=note_, until=last, folder=out, signer=signs

@@ -52,7 +52,7 @@ from copublish.party.publishing import map_file
 from copublish.party.request import ResolvedRun, RunRequest
 from copublish.party.run import Secrets, log_place, opened, run_logged
 from copublish.party.session import ReadyParty, RunResult
-from copublish.release.describe import describe_plan
+from copublish.release.describe import describe, describe_plan
 from copublish.rows.database import DatabaseTable
 from copublish.rows.overview import Overview
 from copublish.rows.sources import KINDS_OF_DATA, source_from
@@ -215,7 +215,7 @@ def _ask_consent(plan: Plan[Any], ledger: Ledger, *, party: str, file: Path, yes
         )
     spent = ledger.spent_by_account(agreement.dataset)
     price = price_in_words(agreement, limit, cost, spent) if pays else _price_of_others(cost, limit)
-    note_before_consent(described.before_consent.lines, file, party)
+    note_before_consent(described.before_consent.lines, file)
     if yes:
         note(f"Spending {price}.")
     elif not (sys.stdin.isatty() and errors_console.is_terminal):
@@ -253,6 +253,7 @@ def _print_result(
                 **release.warning,
                 "folder": str(out),
                 **release.sizes,
+                "before_consent": describe(agreement, party=asked.party).before_consent.to_dict(),
                 "epsilon": release.certificate.epsilon.to_json(),
                 "budget_left": left,
                 "delta_left": delta_left,

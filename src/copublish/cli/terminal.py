@@ -62,12 +62,12 @@ def note_rules(whose: str, rules: Sequence[object]) -> None:
         note(f"  - {rule}")
 
 
-def note_before_consent(lines: Iterable[str], file: Path, party: str) -> None:
+def note_before_consent(lines: Iterable[str], file: Path) -> None:
     """Say on stderr what a party has to know before it agrees, and where the rest of it is."""
     note("\nBefore you agree:")
     for line in lines:
         note(f"  - {line}")
-    note(f"All of it: {shlex.join(['copublish', 'describe', str(file), '--party', party])}")
+    note(f"All of it: {shlex.join(['copublish', 'describe', str(file)])}")
 
 
 def warn_first(warning: str | None, console: Console) -> None:

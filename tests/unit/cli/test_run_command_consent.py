@@ -38,7 +38,7 @@ def test_with_yes_the_first_lines_are_said_all_the_same(agreement, tmp_path: Pat
     lines = cp.describe(agreement, party="bank").before_consent.lines
     assert said.splitlines()[1:-2] == ["Before you agree:", *(f"  - {line}" for line in lines)]
     where = shlex.quote(str(tmp_path / "my agreement.toml"))
-    assert said.splitlines()[-2] == f"All of it: copublish describe {where} --party bank"
+    assert said.splitlines()[-2] == f"All of it: copublish describe {where}"
     assert said.splitlines()[-1].startswith("Spending epsilon 1")
     assert "yours are in its data" in said and "factor of at most 2.72" in said
 
