@@ -15,7 +15,6 @@ RUN = (
     "hpdp laplace guest",
     "hpdp gaussian aby3",
     "vhdp vertical masked-sum weights",
-    "vhdp vertical use-informative",
     "idp-ir vertical masked-sum 3-owners",
 )
 
