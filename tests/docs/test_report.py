@@ -25,7 +25,7 @@ from copublish.release.report.glance import belief_bound, budget_shares
 from copublish.release.report.page import report_page
 from copublish.tools.evaluation.scorecard import evaluate
 from support import random_table, repartition, seeded, simulate_with, small_mapping
-from support.browser import AUDIT, browser, open_page
+from support.browser import AUDIT, COVERED, browser, open_page
 from support.packages import install
 from support.releases import small_release
 
@@ -99,6 +99,7 @@ def test_every_report_is_self_contained_accessible_and_drawn(chromium, reports, 
         page, complaints = open_page(chromium, path, width)
         assert complaints == [], name
         assert page.evaluate(AUDIT) == [], name
+        assert page.evaluate(COVERED) == [], name
         assert page.evaluate(LOST_NUMBERS) == [], name
         assert page.locator("svg").count() >= 1
         assert page.locator(".card").count() >= 3
@@ -117,6 +118,20 @@ def test_the_checks_of_the_browser_can_fail(chromium, tmp_path):
     assert len(page.evaluate(AUDIT)) >= 8
     page.set_content("<table><tr><td class='n' style='position:absolute;left:2000px'>7</td></tr></table>")
     assert page.evaluate(LOST_NUMBERS) == ["7"]
+    page.close()
+
+
+AS_IT_WAS = """<svg viewBox="0 0 300 18" width="300" style="font:13px monospace"><text x="0" y="13">young</text>
+<rect x="88" y="3" width="100" height="12"></rect><text x="300" y="13" text-anchor="end">61.85 % ± 10.42</text></svg>
+<table><tr><td style="position:relative">7 of 8
+<span class="track" style="position:absolute;inset:0"></span></td></tr></table>"""
+"""A bar beside its number, which had a fixed room: once "61.85 %" read "1.85 %"; and a bar over a number of a table."""
+
+
+def test_the_look_for_text_under_bars_can_fail(chromium):
+    page = chromium.new_page()
+    page.set_content(AS_IT_WAS)
+    assert page.evaluate(COVERED) == ['a bar meets "61.85 % ± 10.42"', 'a bar meets "7 of 8"']
     page.close()
 
 

@@ -74,3 +74,33 @@ AUDIT = """() => {
   return found;
 }"""
 """What is wrong with headings, tables, figures and width of the page that is open."""
+
+
+COVERED = """() => {
+  const found = [];
+  const meets = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.5;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const texts = new Map();
+  while (walker.nextNode()) {
+    const node = walker.currentNode, parent = node.parentElement, place = parent.closest("svg, tr");
+    const is_seen = parent.checkVisibility() && !parent.closest(".visually-hidden, title, desc");
+    if (!place || !node.data.trim() || !is_seen) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    const boxes = place.tagName === "svg" ? [parent.getBoundingClientRect()] : [...range.getClientRects()];
+    texts.set(place, [...(texts.get(place) || []), ...boxes.map(box => ({ box, words: node.data.trim() }))]);
+  }
+  for (const [place, own] of texts) {
+    const marks = place.tagName === "svg" ? "rect, line.error, line.interval, circle.leaf" : ".track";
+    for (const mark of place.querySelectorAll(marks)) {
+      const bar = mark.getBoundingClientRect();
+      for (const { box, words } of own) if (meets(box, bar)) found.push(`a bar meets "${words}"`);
+    }
+    if (place.tagName === "svg") own.forEach((one, i) => own.slice(i + 1).forEach(other => {
+      if (meets(one.box, other.box)) found.push(`"${other.words}" meets "${one.words}"`);
+    }));
+  }
+  return found;
+}"""
+"""Text of pictures and of rows of tables that a bar or another text meets, by the boxes in which both are drawn."""

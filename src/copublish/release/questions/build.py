@@ -155,14 +155,14 @@ def summary_of_records(
     if isinstance(domain, NumericalDomain):
         bounds = float(domain.lower), float(domain.upper)
         values = np.asarray(records.column(column).drop_null().to_numpy(), dtype=np.float64)
-        drawn, _ = np.histogram(values, bins=PARTS, range=bounds)
+        drawn, borders = np.histogram(values, bins=PARTS, range=bounds)
         return ColumnSummary(
             name=column,
             is_number=True,
             mean=reading.mean(column, {}, confidence),
             median=reading.median(column, {}, confidence),
             drawn=tuple((drawn / max(len(values), 1)).tolist()),
-            axis=((bounds[0], 0.0), (bounds[1], 1.0)),
+            axis=tuple(borders.tolist()),
             note=note,
         )
     return summary_of_category(reading, domain, confidence)

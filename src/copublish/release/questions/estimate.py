@@ -195,7 +195,8 @@ class ColumnSummary:
         median: The same.
         cells: Its values with their errors; none where single values were not measured.
         drawn: Shares of published records in equal parts of a number's range, where its spread was not measured.
-        axis: Numbers, and where each lies among equally wide bars of the cells, from 0 to 1.
+        axis: Borders of the cells, or of the drawn parts, that are intervals of numbers: one more than there are of
+            them. They come first; cells after them are none, like `(missing)`. Empty where cells tell no numbers.
         note: What a reader should know.
     """
 
@@ -205,7 +206,7 @@ class ColumnSummary:
     median: Estimate | None = None
     cells: tuple[CellSummary, ...] = ()
     drawn: tuple[float, ...] = ()
-    axis: tuple[tuple[float, float], ...] = ()
+    axis: tuple[float, ...] = ()
     note: str = ""
 
     @property

@@ -329,8 +329,7 @@ def _ordered(cells: ColumnCells) -> FloatArray:
     return np.array([0.0, 1.0])
 
 
-def _axis(cells: ColumnCells) -> tuple[tuple[float, float], ...]:
-    """Where borders of cells lie among equally wide bars."""
-    n, places = len(cells.labels), np.flatnonzero(cells.holds_numbers > 0)
-    starts = [(float(cells.low[place]), place / n) for place in places.tolist()]
-    return (*starts, (float(cells.high[places[-1]]), (int(places[-1]) + 1) / n))
+def _axis(cells: ColumnCells) -> tuple[float, ...]:
+    """The borders of the cells that are intervals."""
+    places = np.flatnonzero(cells.holds_numbers > 0)
+    return (*cells.low[places].tolist(), float(cells.high[places[-1]]))

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from copublish.errors import visible
 
-CHARACTER = 6.9
-"""Width of a character of the small text of figures, in their units."""
+CHARACTER = 8.0
+"""Room for a character of the small text of figures, in their units: more than most letters need in any usual font."""
 
 
 def shortened(text: str, room: float) -> str:

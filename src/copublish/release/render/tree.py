@@ -61,18 +61,21 @@ def partition_figure(trees: Mapping[str, TreeValue]) -> Markup:
     depth = max(tree.depth for tree in trees.values())
     column = max(70.0, min(140.0, 330.0 / depth))
     bars = depth * column + LABELS
-    width = bars + BARS + NUMBERS
+    counts = [leaf.count for tree in trees.values() for leaf in tree.leaves if leaf.count is not None]
+    reach = max((_reach(count) for count in counts), default=0.0)
+    most = max(*(count.value or 0.0 for count in counts), reach / 2, 1.0)  # a whisker is at most a bar's room longer
+    end = bars + BARS * max(reach / most, 1.0)
+    width = end + NUMBERS
     height = sum(len(tree.leaves) * ROW + GAP for tree in trees.values())
     described = "; ".join(f"{name}: {', '.join(leaf.label for leaf in tree.leaves)}" for name, tree in trees.items())
     figure = Figure("partition", width, height, "What was split, column by column", described)
     figure.root.set("style", f"width:{width:.0f}px")
-    most = max((leaf.count.value or 0.0 for tree in trees.values() for leaf in tree.leaves if leaf.count), default=0.0)
     top = 0.0
     for name, tree in trees.items():
         _draw_node(figure, TreeValue(name, tree.children, tree.count), 0, top, column, bars)
         for place, leaf in enumerate(tree.leaves):
             if leaf.count is not None:
-                _draw_count(figure, leaf.count, bars, top + ROW * (place + 0.5), max(most, 1.0))
+                _draw_count(figure, leaf.count, bars, top + ROW * (place + 0.5), most=most, right=width)
         top += len(tree.leaves) * ROW + GAP
         figure.add("line", class_="rule", x1=0, x2=width, y1=top - GAP / 2, y2=top - GAP / 2)
     return figure.markup()
@@ -103,10 +106,15 @@ def _draw_node(figure: Figure, node: TreeValue, level: int, top: float, column: 
     )
 
 
-def _draw_count(figure: Figure, count: Estimate, x: float, y: float, most: float) -> None:
+def _reach(count: Estimate) -> float:
+    """The number of people up to which a bar and its whisker reach."""
+    return max(count.value or 0.0, 0.0) + (count.within or 0.0)
+
+
+def _draw_count(figure: Figure, count: Estimate, x: float, y: float, *, most: float, right: float) -> None:
     """Draw a bar with its error bar, and the number beside it."""
     end = x + BARS * max(count.value or 0.0, 0.0) / most
-    whisker = BARS * (count.within or 0.0) / most
+    low = end - BARS * (count.within or 0.0) / most
     figure.add("rect", class_="bar", x=x, y=y - 6, width=max(end - x, 0.5), height=12)
-    figure.add("line", class_="error", x1=max(end - whisker, x), x2=end + whisker, y1=y, y2=y)
-    figure.add("text", count.words, class_="number", x=x + BARS + NUMBERS, y=y + 4, text_anchor="end")
+    figure.add("line", class_="error", x1=max(low, x), x2=x + BARS * _reach(count) / most, y1=y, y2=y)
+    figure.add("text", count.words, class_="number", x=right, y=y + 4, text_anchor="end")

@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
@@ -118,7 +117,18 @@ def utility_figure(rows: Sequence[Mapping[str, Any]]) -> Markup:
 
 
 WIDTH = 300.0
-BARS_HEIGHT, ROW = 64.0, 18.0
+BARS_HEIGHT, LINE = 64.0, 18.0
+"""Height of a histogram's bars, and of a line of text."""
+
+BAR, BELOW_BAR = 8.0, 7.0
+"""Height of a category's bar, which stands below its words, and the room below that."""
+
+APART, SLOT = 36.0, 90.0
+"""Width of the bar of a cell that is no interval, and of its place beside the axis: its name stands below it."""
+
+DIGIT = 8.6
+"""Width of a digit in the widest of the usual fonts: numbers get so much room that no font can make them meet."""
+
 ROOM_FOR_WORD = 60.0
 """What "median" needs beside its interval; where there is no room on either side, the words below say it."""
 
@@ -126,8 +136,10 @@ MOST_ROWS = 8
 """Values of a category that a picture has room for."""
 
 MOST_BARS = 60
-LABELS, NUMBERS = 88.0, 112.0
-"""Width of the names and of the numbers beside bars."""
+"""Bars that a histogram has whiskers for."""
+
+AREA = "area of a bar: share of people"
+AREA_OF_RECORDS = "area of a bar: share of records"
 
 
 @dataclass(frozen=True)
@@ -160,7 +172,7 @@ def cards(summaries: Sequence[ColumnSummary]) -> list[Card]:
 
 def _card(number: int, summary: ColumnSummary) -> Card:
     name = f"glance-{number}"
-    if summary.is_number and len(summary.shares) > 1:
+    if summary.axis and len(summary.shares) > 1:
         figure, others = _histogram(name, summary), 0
     elif len(summary.cells) > 1:
         shown = sorted(summary.cells, key=lambda cell: -(cell.share.value or 0.0))[:MOST_ROWS]
@@ -172,73 +184,137 @@ def _card(number: int, summary: ColumnSummary) -> Card:
     return Card(summary.name, figure, summary.mean, summary.median, summary.cells, others, note)
 
 
+@dataclass(frozen=True)
+class _Axis:
+    """Places of a histogram: intervals by their numbers from the left, and other cells apart at the right.
+
+    Attributes:
+        edges: Borders of the intervals, in order.
+        apart: How many cells are no interval.
+    """
+
+    edges: tuple[float, ...]
+    apart: int
+
+    @property
+    def width(self) -> float:
+        """Room for the intervals."""
+        return WIDTH - SLOT * self.apart
+
+    def place(self, number: float) -> float:
+        """Where a number lies; one beyond the axis at its end."""
+        low, high = self.edges[0], self.edges[-1]
+        return self.width * min(max((number - low) / (high - low), 0.0), 1.0)
+
+    def bar(self, cell: int) -> tuple[float, float]:
+        """Where a cell's bar begins and ends."""
+        beyond = cell - (len(self.edges) - 1)
+        if beyond < 0:
+            return self.place(self.edges[cell]), self.place(self.edges[cell + 1])
+        middle = self.width + SLOT * (beyond + 0.5)
+        return middle - APART / 2, middle + APART / 2
+
+    def ticks(self) -> list[tuple[str, float, str]]:
+        """The ends of the axis, and other borders that there is room for: text, place and anchor."""
+        *inner, last = [f"{edge:,.6g}" for edge in self.edges]
+        found, end = [(inner[0], 0.0, "start")], DIGIT * len(inner[0])
+        for text, edge in zip(inner[1:], self.edges[1:], strict=False):
+            half = DIGIT * len(text) / 2
+            if end + DIGIT < self.place(edge) - half and self.place(edge) + half < self.width - DIGIT * (len(last) + 1):
+                found.append((text, self.place(edge), "middle"))
+                end = self.place(edge) + half
+        return [*found, (last, self.width, "end")]
+
+
 def _histogram(name: str, summary: ColumnSummary) -> Markup:
-    """Bars of equal width, one for each cell, with whiskers; below them mean and median on the same axis."""
-    shares = summary.shares
-    reach = [cell.share.high if cell.share.tells else 0.0 for cell in summary.cells] or [0.0]
-    most = max(*shares, *reach, 1e-9)
+    """A bar over each interval, as wide as it is, with its share as area; mean and median below on the same axis.
+
+    Cells that are no interval stand apart, and their areas are shares, too.
+    """
+    shares, edges = summary.shares, summary.axis
+    while edges[-1] <= edges[-2] and len(edges) > 2:  # a cell of the upper bound alone has no width
+        edges = edges[:-1]
+    axis = _Axis(edges, len(shares) - (len(edges) - 1))
+    bars = [axis.bar(cell) for cell in range(len(shares))]
+    heights = [share / max(stop - start, 1e-9) for share, (start, stop) in zip(shares, bars, strict=True)]
+    whiskers = _whiskers(summary, bars) if len(shares) <= MOST_BARS else {}
+    most = max(*heights, *(high for _, high in whiskers.values()), 1e-12)
     marks = [(what, said) for what, said in (("mean", summary.mean), ("median", summary.median)) if said is not None]
-    height = BARS_HEIGHT + 6 + ROW * len(marks)
+    base = LINE + BARS_HEIGHT
     described = "; ".join(f"{what} {said.in_range}" for what, said in marks)
-    figure = Figure(name, WIDTH, height, f"How '{summary.name}' is spread", described or "Shares of its values.")
-    step = WIDTH / len(shares)
-    for place, share in enumerate(shares):
-        x, bar = place * step, BARS_HEIGHT * share / most
-        cell = summary.cells[place] if summary.cells else None
-        tooltip = f"{cell.label}: {cell.share.words}" if cell is not None else f"{share:.1%} of published records"
-        gap = min(1.0, step / 5)
+    figure = Figure(
+        name,
+        WIDTH,
+        base + LINE * (1 + len(marks)) + 2,
+        f"How '{summary.name}' is spread",
+        described or "Shares of its values.",
+    )
+    figure.add("text", AREA if summary.cells else AREA_OF_RECORDS, class_="tick", x=0, y=12)
+    for cell, (share, (start, stop)) in enumerate(zip(shares, bars, strict=True)):
+        told = summary.cells[cell] if summary.cells else None
+        height = BARS_HEIGHT * heights[cell] / most
         figure.add(
             "rect",
-            tooltip=tooltip,
-            class_="bar" if cell is not None else "drawn",
-            x=x,
-            y=BARS_HEIGHT - bar,
-            width=step - gap,
-            height=max(bar, 0.5),
+            tooltip=f"{share:.1%} of published records" if told is None else f"{told.label}: {told.share.words}",
+            class_="drawn" if told is None else "bar",
+            x=start,
+            y=base - height,
+            width=max(stop - start - min(1.0, (stop - start) / 5), 0.5),
+            height=max(height, 0.5),
         )
-        if cell is not None and cell.share.tells and len(shares) <= MOST_BARS:
-            ends = [BARS_HEIGHT * (1 - end / most) for end in (cell.share.low, cell.share.high)]
-            figure.add("line", class_="error", x1=x + step / 2, x2=x + step / 2, y1=ends[0], y2=ends[1])
-    figure.add("line", class_="rule", x1=0, x2=WIDTH, y1=BARS_HEIGHT + 0.5, y2=BARS_HEIGHT + 0.5)
+        if cell in whiskers:
+            ends = [base - BARS_HEIGHT * end / most for end in whiskers[cell]]
+            middle = (start + stop) / 2
+            figure.add("line", class_="error", x1=middle, x2=middle, y1=ends[0], y2=ends[1])
+    figure.add("line", class_="rule", x1=0, x2=axis.width, y1=base + 0.5, y2=base + 0.5)
+    for text, x, anchor in axis.ticks():
+        figure.add("text", text, class_="tick", x=x, y=base + 14, text_anchor=anchor)
+    for label, (start, stop) in zip([cell.label for cell in summary.cells], bars, strict=False):
+        if start >= axis.width:
+            shown, x = shortened(label, SLOT - 2), (start + stop) / 2
+            figure.add("line", class_="rule", x1=start, x2=stop, y1=base + 0.5, y2=base + 0.5)
+            figure.add("text", shown, tooltip=label, class_="tick", x=x, y=base + 14, text_anchor="middle")
     for row, (what, said) in enumerate(marks):
-        _mark(figure, what, said, summary.axis, BARS_HEIGHT + 6 + ROW * (row + 0.5))
+        _mark(figure, what, said, axis, base + LINE * (row + 1.5) + 2)
     return figure.markup()
 
 
-def _mark(figure: Figure, what: str, said: Estimate, axis: Sequence[tuple[float, float]], y: float) -> None:
+def _whiskers(summary: ColumnSummary, bars: Sequence[tuple[float, float]]) -> dict[int, tuple[float, float]]:
+    """The ends of each cell's share that noise leaves, as heights of its bar."""
+    return {
+        place: (cell.share.low / (stop - start), cell.share.high / (stop - start))
+        for place, (cell, (start, stop)) in enumerate(zip(summary.cells, bars, strict=False))
+        if cell.share.tells and stop > start
+    }
+
+
+def _mark(figure: Figure, what: str, said: Estimate, axis: _Axis, y: float) -> None:
     """Draw an estimate as a point with its interval, where its numbers lie among the bars."""
-
-    def place(value: float) -> float:
-        for (low, start), (high, stop) in pairwise(axis):
-            if value <= high:
-                part = (value - low) / (high - low) if high > low else 0.0
-                return WIDTH * (start + (stop - start) * min(max(part, 0.0), 1.0))
-        return WIDTH
-
-    low, high = place(said.low), place(said.high)
+    low, high = axis.place(said.low), axis.place(said.high)
     figure.add("line", tooltip=f"{what}: {said.in_range}", class_="interval", x1=low, x2=max(high, low + 2), y1=y, y2=y)
     if WIDTH - high >= ROOM_FOR_WORD:
         figure.add("text", what, class_="tick", x=high + 8, y=y + 4, text_anchor="start")
     elif low >= ROOM_FOR_WORD:
         figure.add("text", what, class_="tick", x=low - 8, y=y + 4, text_anchor="end")
     if said.value is not None:
-        figure.add("circle", tooltip=f"{what}: {said.words}", class_="leaf", cx=place(said.value), cy=y, r=4.0)
+        figure.add("circle", tooltip=f"{what}: {said.words}", class_="leaf", cx=axis.place(said.value), cy=y, r=4.0)
 
 
 def _rows(name: str, column: str, cells: Sequence[CellSummary]) -> Markup:
-    """A bar for each value of a category, with its share and error."""
+    """A line of words for each value, with its share and error, and below it a bar that no text can meet."""
     described = "; ".join(f"{cell.label}: {cell.share.words}" for cell in cells)
-    figure = Figure(name, WIDTH, ROW * len(cells), f"How '{column}' is spread", described)
-    room = WIDTH - LABELS - NUMBERS
+    step = LINE + BAR + BELOW_BAR
+    figure = Figure(name, WIDTH, step * len(cells), f"How '{column}' is spread", described)
     most = max(max(cell.share.value or 0.0, cell.share.high if cell.share.tells else 0.0) for cell in cells) or 1.0
     for number, cell in enumerate(cells):
-        y = ROW * number
-        figure.add("text", shortened(cell.label, LABELS - 6), tooltip=cell.label, x=0, y=y + 13)
-        figure.add("text", cell.share.words, class_="number", x=WIDTH, y=y + 13, text_anchor="end")
+        y, words = step * number, cell.share.words
+        room = WIDTH - DIGIT * (len(words) + 1)
+        figure.add("text", shortened(cell.label, room), tooltip=cell.label, x=0, y=y + 13)
+        figure.add("text", words, class_="number", x=WIDTH, y=y + 13, text_anchor="end")
         if not cell.share.tells:
             continue
-        share = max(cell.share.value or 0.0, 0.0)
-        figure.add("rect", class_="bar", x=LABELS, y=y + 3, width=max(room * share / most, 0.5), height=12)
-        ends = [LABELS + room * min(end / most, 1.0) for end in (cell.share.low, cell.share.high)]
-        figure.add("line", class_="error", x1=ends[0], x2=ends[1], y1=y + 9, y2=y + 9)
+        share, top = max(cell.share.value or 0.0, 0.0), y + LINE
+        figure.add("rect", class_="bar", x=0, y=top, width=max(WIDTH * share / most, 0.5), height=BAR)
+        ends = [WIDTH * min(end / most, 1.0) for end in (cell.share.low, cell.share.high)]
+        figure.add("line", class_="error", x1=ends[0], x2=ends[1], y1=top + BAR / 2, y2=top + BAR / 2)
     return figure.markup()
