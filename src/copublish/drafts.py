@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from copublish.errors import DraftChangedError
-    from copublish.mechanisms.registry import mechanism_names
+    from copublish.mechanisms.registry import mechanism_labels, mechanism_names
     from copublish.tools.drafting.differences import differences
     from copublish.tools.drafting.draft import Draft
     from copublish.tools.drafting.fields import DraftProblem, draft_problems
@@ -22,7 +22,7 @@ else:
         __name__,
         {
             "copublish.errors": ("DraftChangedError",),
-            "copublish.mechanisms.registry": ("mechanism_names",),
+            "copublish.mechanisms.registry": ("mechanism_labels", "mechanism_names"),
             "copublish.tools.drafting.differences": ("differences",),
             "copublish.tools.drafting.draft": ("Draft",),
             "copublish.tools.drafting.fields": ("DraftProblem", "draft_problems"),
@@ -48,6 +48,7 @@ __all__ = [
     "draft_text",
     "hash_of_file",
     "load_draft",
+    "mechanism_labels",
     "mechanism_names",
     "merge_drafts",
     "save_draft",

@@ -164,9 +164,17 @@ def mechanisms() -> tuple[AnyMechanism, ...]:
     return tuple(dict.fromkeys(_by_name.values()))
 
 
+NOT_PRIVATE = " (not differential privacy)"
+
+
 def mechanism_names() -> list[str]:
     """What an agreement can write as the name of its mechanism."""
     return [known.name for known in mechanisms()]
+
+
+def mechanism_labels() -> dict[str, str]:
+    """The same names, each as a list to choose from shows it: with a warning where there is no differential privacy."""
+    return {known.name: known.name + ("" if known.promises else NOT_PRIVATE) for known in mechanisms()}
 
 
 def mechanism_named(name: str) -> AnyMechanism:

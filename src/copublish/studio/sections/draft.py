@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
@@ -32,6 +33,14 @@ class CheckedDraft:
 
     text: str
     problems: tuple[FormProblem, ...]
+
+    RECORDS: ClassVar = ("identifier", "no_identifier", "expected", "public", "spellings", "records_more")
+    CLASS: ClassVar = ("class_", "no_class")
+    """How the names of fields begin that stand in these parts of the page."""
+
+    def points(self, *beginnings: str) -> int:
+        """How many sentences are about fields whose names begin so: what has none is folded."""
+        return sum((problem.field or "").startswith(beginnings) for problem in self.problems)
 
     @property
     def by_field(self) -> Mapping[str, Sequence[str]]:
@@ -90,6 +99,7 @@ def show_form(
     started_from: str | None = None,
     problems: Sequence[FormProblem] = (),
     changed: Sequence[str] | None = None,
+    opened: str = "",
 ) -> Response:
     """The page with fields.
 
@@ -100,6 +110,7 @@ def show_form(
         started_from: The hash of the file that this work began with; that of the file as it is, if not said.
         problems: Why something was not done.
         changed: What the file says differently from the fields, if somebody else has written it.
+        opened: The field that somebody is at: its row is shown unfolded, though it may be complete.
     """
     desk = desk_of(request)
     here = checked(form, desk.agreement_file.parent)
@@ -115,13 +126,14 @@ def show_form(
         form=form,
         checked=here,
         is_part=False,
+        opened=opened,
         said=here.by_field,
         saved=saved,
         changed=changed,
         started_from=cp.drafts.hash_of_file(desk.agreement_file) if started_from is None else started_from,
         hash_now=cp.drafts.hash_of_file(desk.agreement_file),
         file_name=desk.agreement_file.name,
-        mechanisms=[("", "not decided"), *((name, name) for name in cp.drafts.mechanism_names())],
+        mechanisms=[("", "not decided"), *cp.drafts.mechanism_labels().items()],
         own=own,
     )
 
@@ -152,8 +164,9 @@ def form_from(form: FormData) -> cp.drafts.DraftForm:
 
 def check_fields(request: Request, form: FormData) -> Response:
     """What the rules say about what is typed: a part of the page, asked for while somebody types."""
-    here = checked(form_from(form), desk_of(request).agreement_file.parent)
-    return fragment(request, "draft_side.html.j2", checked=here, is_part=True)
+    typed = form_from(form)
+    here = checked(typed, desk_of(request).agreement_file.parent)
+    return fragment(request, "draft_side.html.j2", checked=here, form=typed, is_part=True)
 
 
 def edit(request: Request, form: FormData) -> Response:
@@ -168,7 +181,8 @@ def edit(request: Request, form: FormData) -> Response:
     elif act == "identity" and number.isdecimal() and int(number) < len(typed.parties):
         row = typed.parties[int(number)]
         row.certificate = cp.identities.own_fingerprint(row.name) or row.certificate
-    return show_form(request, typed, started_from=text_of(form, STARTED_FROM))
+    at = request.headers.get("hx-trigger-name") or f"{kind}-{number}-"
+    return show_form(request, typed, started_from=text_of(form, STARTED_FROM), opened=at)
 
 
 def save(request: Request, form: FormData) -> Response:

@@ -114,6 +114,7 @@ def _page(request: Request, *problems: FormProblem) -> Response:
         steps=STEPS,
         step_number=_step(epsilon),
         names=names,
+        labels=cp.drafts.mechanism_labels(),
         refused=refused,
         why_not=why_not,
         files=choices(situation.desk),

@@ -31,6 +31,7 @@ document.addEventListener("htmx:afterSettle", () => {
 
 // Draft: the sentences that the rules say about what is typed stand under their fields, too.
 function spreadSentences(side) {
+  const before = new Set([...document.querySelectorAll(".sentences:not(:empty)")].map((place) => place.id));
   for (const place of document.querySelectorAll(".sentences")) {
     place.replaceChildren();
     document.getElementById(place.id.slice("said-".length))?.removeAttribute("aria-invalid");
@@ -43,6 +44,7 @@ function spreadSentences(side) {
     sentence.textContent = link.textContent;
     place.append(sentence);
     document.getElementById(link.dataset.field)?.setAttribute("aria-invalid", "true");
+    for (let part = place; !before.has(place.id) && (part = part.parentElement?.closest("details")); ) part.open = true;
   }
 }
 
