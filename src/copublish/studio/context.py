@@ -86,6 +86,13 @@ class Situation:
         return next((run for run in self.runs if run.agreement_hash == self.agreement.hash), None)
 
     @property
+    def is_busy(self) -> bool:
+        """Whether a run or a job of the agreement file goes on, so that what a page says of it soon changes."""
+        file, run = str(self.desk.agreement_file), self.current_run
+        jobs = (job for job in cp.runs.list_jobs() if job.arguments.get("agreement") == file)
+        return (run is not None and run.is_alive) or any(job.is_alive for job in jobs)
+
+    @property
     def ledger_file(self) -> Path:
         """This party's ledger; it need not be there yet."""
         return self.desk.home / "ledger.db" if self.desk.ledger is None else self.desk.ledger()

@@ -158,15 +158,30 @@ def _answer(html: str, status: int = 200) -> Response:
 
 def frame(request: Request, situation: Situation, section: str | None) -> dict[str, object]:
     """What top and foot of every page show."""
+    sections = [_link(known, situation) for known in request.app.state.sections]
     return {
         "root": _root(request),
         "party": situation.party,
         "agreement_name": situation.agreement_name,
-        "sections": [_link(known, situation) for known in request.app.state.sections],
+        "sections": sections,
+        "shown": [known.name for known in sections if known.state],
+        "is_busy": situation.is_busy,
         "section": section,
         "form_token": _form_token(request),
         "form_token_name": FORM_TOKEN,
     }
+
+
+def states(request: Request) -> Response:
+    """What the top of a page says of the sections: a part of every page, asked for while something runs."""
+    situation = situation_of(request)
+    return fragment(
+        request,
+        "states_now.html.j2",
+        sections=[_link(known, situation) for known in request.app.state.sections],
+        shown=request.query_params.get("shown", "").split(","),
+        is_busy=situation.is_busy,
+    )
 
 
 def _link(section: StudioSection, situation: Situation) -> SectionLink:

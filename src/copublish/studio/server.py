@@ -21,7 +21,7 @@ from starlette.routing import Route
 import copublish as cp
 from copublish.studio.context import Desk
 from copublish.studio.guard import Entrance, Guard, cookie_name
-from copublish.studio.pages import REFUSED, bare_page, page
+from copublish.studio.pages import REFUSED, bare_page, page, states
 from copublish.studio.routing import change, view, visit_of
 from copublish.studio.sections import SECTIONS
 
@@ -79,6 +79,7 @@ def _own_routes(port: int, entrance: Entrance) -> list[Route]:
     return [
         view("/", lambda request: RedirectResponse("/draft", 303)),
         view("/enter", enter),
+        view("/states", states),
         view("/static/{name}", _static),
         change("/another-browser", another_browser),
     ]

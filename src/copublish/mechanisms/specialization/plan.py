@@ -211,8 +211,8 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         """The same in a few words, by heading."""
         asked, cells = self.settings.score, self.max_leaves * len(self.agreement.required_class.values)
         return {
-            "Publishes": f"at most {self.max_leaves:,} leaves, {cells:,} counts",
-            "Score": self.score if asked == self.score else f"{self.score}, chosen by {asked}",
+            "Publishes": f"at most {self.max_leaves:,} combinations of values, {cells:,} counts",
+            "Compares splits by": self.score if asked == self.score else f"{self.score}, chosen by {asked}",
         }
 
     def run(self, table: JointTable, computer: Computer, gate: Gate, progress: Progress) -> SpecializationResult:

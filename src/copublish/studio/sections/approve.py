@@ -18,6 +18,7 @@ import copublish as cp
 from copublish.studio.context import Situation, StudioSection, situation_of
 from copublish.studio.pages import REFUSED, FormProblem, SameStep, attachment, command_line, fragment, page
 from copublish.studio.routing import FORM_TOKEN, change, file_of, secret_of, text_of, view
+from copublish.studio.words import Term, terms_in
 
 AUDIT = "audit"
 USUAL_MINUTES = "10"
@@ -152,6 +153,8 @@ def _page(request: Request, *problems: FormProblem, form: FormData | None = None
         status=REFUSED if problems else 200,
         agreement=agreement,
         described=described,
+        terms=_terms(described),
+        sure=None if described.warning else _how_sure(agreement),
         price=cp.ledger.price(agreement),
         approvals=cp.approvals.approvals_of(file),
         evidence=evidence_of(situation),
@@ -162,6 +165,20 @@ def _page(request: Request, *problems: FormProblem, form: FormData | None = None
         key=_key(situation),
         told=told,
     )
+
+
+def _how_sure(agreement: cp.Agreement) -> str:
+    """What epsilon means for one person."""
+    return cp.planning.epsilon_in_words(format(agreement.privacy.epsilon, "f"), agreement.privacy.neighbors)
+
+
+def _terms(described: cp.Description) -> list[Term]:
+    """The standard terms in what the page says of the agreement."""
+    texts = [f"{name}: {fact}" for name, fact in described.facts.items()]
+    texts += [*described.warnings, *described.protected, *described.not_protected, *described.assumptions]
+    texts += [item for _, seen in described.seen for item in seen]
+    texts += [str(entry) for row in (*described.opened, *described.epsilons) for entry in row]
+    return terms_in(texts + list(described.meeting))
 
 
 def _key(situation: Situation) -> cp.identities.SigningKey | None:

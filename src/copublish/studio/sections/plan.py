@@ -285,8 +285,10 @@ def _scores(row: Mapping[str, Any]) -> tuple[str, str, str]:
     def shown(value: float | None, error: float | None, *, percent: bool = False) -> str:
         if value is None:
             return "-"
-        told = f"{value:.0%}" if percent else f"{value:.2f}"
-        return told if error is None else f"{told} ± {error:.0%}" if percent else f"{told} ± {error:.2f}"
+        if percent and value > 1:
+            return "more than 100 %"
+        parts = [f"{100 * part:.0f}" if percent else f"{part:.2f}" for part in (value, error) if part is not None]
+        return " ± ".join(parts) + (" %" if percent else "")
 
     means, pairs = row["means"], row["pairs"]
     return (

@@ -176,3 +176,45 @@ def test_data_outside_the_folders_are_not_read(tmp_path):
 def test_the_own_script_stays_small():
     script = resources.files("copublish.studio").joinpath("static", "studio.js").read_text()
     assert len(script.splitlines()) < 200
+
+
+def rows_of(page: str) -> dict[str, bool]:
+    """Which parts of a draft can be folded, and whether they are open."""
+    return {
+        id_: bool(opened) for id_, opened in re.findall(r'<details class="(?:row|part)" id="([\w-]+)"( open)?>', page)
+    }
+
+
+def test_what_is_complete_is_folded_and_what_is_not_shows_its_message(tmp_path):
+    file = tmp_path / "agreement.toml"
+    file.write_text(cp.drafts.draft_text(cp.drafts.draft()))
+    browser = entered(tmp_path)
+    page = browser.get("/draft").text
+    found = rows_of(page)
+    assert {"parties-0", "records", "class", "columns-0", "columns-5"} <= set(found) and not any(found.values())
+    digest = re.search(r'id="digest-columns-0">(.*?)</span></span>', page, re.S)[1]
+    shown = [html.unescape(cell) for cell in re.findall(r">([^<>]+)<", f"{digest}<") if cell.strip()]
+    assert shown == ["age", "number", "18 to 99", "every 9", "bank", "complete"]
+    wrong = browser.submit("/draft/save", fields_of(page) | {"columns-2-upper": "-9999", "expected": ""}).text
+    assert [row for row, is_open in rows_of(wrong).items() if is_open] == ["records", "columns-2"]
+    assert "1 open point" in re.search(r'id="digest-columns-2">(.*?)</span></span>', wrong, re.S)[1]
+    at = wrong.index('id="said-columns-2-lower"')
+    assert "said-of-field" in wrong[at : at + 200], "the message stands at its field"
+
+
+def test_digests_follow_what_is_typed_and_a_row_at_which_somebody_is_stays_open(tmp_path):
+    (tmp_path / "agreement.toml").write_text(cp.drafts.draft_text(cp.drafts.draft()))
+    browser = entered(tmp_path)
+    fields = fields_of(browser.get("/draft").text)
+    part = browser.submit("/draft/check", {**fields, "columns-0-upper": "120"}).text
+    assert 'id="digest-columns-0" hx-swap-oob="true"' in part and "18 to 120" in part
+    refreshed = browser.submit("/draft/edit", {**fields, "act": "refresh columns 1"}).text
+    assert [row for row, is_open in rows_of(refreshed).items() if is_open] == ["columns-1"]
+
+
+def test_a_mechanism_without_a_promise_says_so_where_it_is_chosen(tmp_path):
+    (tmp_path / "agreement.toml").write_text(cp.drafts.draft_text(cp.drafts.draft()))
+    page = entered(tmp_path).get("/draft").text
+    labels = dict(re.findall(r'<option value="([\w-]+)"(?: selected)?>([^<]+)</option>', page))
+    assert labels["idp-ir"] == "idp-ir (not differential privacy)" and labels["marginals"] == "marginals"
+    assert set(cp.drafts.mechanism_names()) <= set(labels)
