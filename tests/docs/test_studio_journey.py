@@ -130,6 +130,7 @@ def draft_together(north: Person, south: Person) -> None:
     page.wait_for_selector("#said-epsilon >> text=privacy.epsilon: must be at most 10, got 99")
     hands.fill("#epsilon", "1")
     page.wait_for_selector("#said-epsilon >> text=must be at most", state="detached")
+    hands.press("#columns-1 > summary")  # complete, and so folded
     hands.go("[role=treeitem] >> text=coast")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("End")

@@ -88,6 +88,66 @@ def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parti
     assert parties.files("south")["certificate.json"] == (run.out / "certificate.json").read_bytes()
 
 
+FIVE = """name,kind,values,bounds,unit
+id,identifier,,,
+age,number,,18..99,years
+region,category,north|south|east|west,,
+income,number,,0..200000,euros
+job,category,farmer|clerk|driver|nurse|teacher|other,,
+visits,number,,0..50,
+loan,class,no|yes,,
+"""
+TYPED_IN_A_FOLDED_PART = """() => {
+  const field = document.getElementById("expected");
+  field.value = "many";
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}"""
+HEIGHT = "document.documentElement.scrollHeight"
+TOO_WIDE = "document.documentElement.scrollWidth > innerWidth"
+
+
+def test_a_draft_of_five_columns_is_short_and_every_page_is_as_wide_as_the_window(tmp_path, monkeypatch):
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    said = {"name": "five", "dataset": "people", "partition": "vertical", "identifier": "id", "epsilon": "1"}
+    draft = cp.drafts.draft(dictionary=cp.drafts.dictionary_from_text(FIVE, "five.csv"), expected="1000", **said)
+    form = cp.drafts.DraftForm.of(draft)
+    form.parties = form.parties[:0]
+    for party in ("bank", "lender"):
+        form.add("parties")
+        form.parties[-1].name = party
+    for number, column in enumerate(form.columns):
+        column.held_by = ("bank", "lender")[number % 2]
+    (tmp_path / "agreement.toml").write_text(cp.drafts.draft_text(form.read()[0]))
+    assert len(cp.load_agreement(tmp_path / "agreement.toml").attributes) == 5
+    with served(desk_in(tmp_path)) as (port, entrance), browser() as opened:
+        own = f"http://127.0.0.1:{port}{entrance.root}"
+        watched = Watched(opened)
+        watched.enter(entrance.new_address(f"127.0.0.1:{port}"), tmp_path)
+        page = watched.page
+        for place in ("draft", "plan", "approve", "run", "read"):
+            page.goto(f"{own}/{place}")
+            watched.look(f"five-{place}")
+            page.set_viewport_size({"width": 390, "height": 900})
+            assert not page.evaluate(TOO_WIDE), place
+            page.set_viewport_size({"width": 1280, "height": 900})
+        page.goto(f"{own}/draft")
+        assert page.evaluate(HEIGHT) < 3000
+        page.evaluate(TYPED_IN_A_FOLDED_PART)
+        page.wait_for_selector("#said-expected >> text=records.expected")  # unfolds by itself, and shows the message
+        assert page.locator("details.part[open]").count() == 1
+        page.click("#columns-2 > summary")
+        page.fill("#columns-2-upper", "300000")
+        page.wait_for_selector("#digest-columns-2 >> text=0 to 300000", state="attached")
+        page.select_option("#columns-2-kind", label="category")
+        page.wait_for_selector("#columns-2[open] #columns-2-values", state="attached")
+        page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+        assert page.evaluate(HEIGHT) > 3000, "as it was when nothing was folded"
+        page.evaluate("document.body.style.minWidth = '500px'")
+        page.set_viewport_size({"width": 390, "height": 900})
+        assert page.evaluate(TOO_WIDE), "the look at the width can fail"
+        assert watched.complaints == []
+
+
 HOSTILE = """<!doctype html><form id="f" method="post" action="{own}/another-browser"></form>
 <iframe src="{own}/read"></iframe><script src="{own}/static/studio.js"></script>
 <script>fetch("{own}/read", {{credentials: "include"}}).then(r => r.text()).then(t => document.title = t, () => {{}});

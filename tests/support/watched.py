@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from copublish.studio.server import door_to
 from support.axe import serious_findings
-from support.browser import AUDIT
+from support.browser import AUDIT, COVERED
 from support.node import source_path
 
 WIDTHS = (1280, 390)
@@ -92,6 +92,7 @@ class Watched:
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=scheme)
             assert page.evaluate(AUDIT) == [], (name, width, scheme)
+            assert page.evaluate(COVERED) == [], (name, width, scheme)
             assert self.axe is None or serious_findings(page, self.axe) == [], (name, width, scheme)
             if with_picture and PICTURES is not None:
                 how = str(width) if scheme == "light" else f"{width}-dark"

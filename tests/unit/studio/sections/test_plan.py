@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import html
 import json
 import os
@@ -90,6 +91,34 @@ def test_rows_fill_as_jobs_end_with_the_baseline_first_and_raw_data_last(browser
     file = tmp_path / "agreement.toml"
     file.write_text(file.read_text().replace("epsilon = 1.0", "epsilon = 0.5"))
     assert "Made for epsilon 1; the draft says 0.5. Run again." in browser.get("/plan").text
+
+
+def test_the_number_of_running_trials_is_asked_for_again_until_none_is_left(browser, tmp_path):
+    """Pages once said "2 running" for as long as they were open."""
+    job(tmp_path, 1, "marginals")
+    (tmp_path / "jobs" / f"{1:032x}" / "end.json").unlink()
+    with (tmp_path / "jobs" / f"{1:032x}" / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as its process would hold it
+        page = browser.get("/read").text  # any page, not only the one that shows the trials
+        assert '<span class="state" id="state-plan">1 running</span>' in page
+        asked = html.unescape(re.search(r'id="states" hidden hx-get="([^"]+)" hx-trigger="every', page)[1])
+        again = browser.get(asked).text
+        assert 'id="state-plan" hx-swap-oob="true">1 running<' in again and "hx-get" in again
+    done = browser.get(asked).text
+    assert 'id="state-plan" hx-swap-oob="true">epsilon 1<' in done and "hx-get" not in done
+    assert 'id="states"' not in browser.get("/read").text, "nothing is asked for where nothing runs"
+
+
+@pytest.mark.parametrize(("value", "error", "shown"), [(0.254, 0.01, "25 ± 1 %"), (1.7, 0.4, "more than 100 %")])
+def test_no_share_above_100_percent_is_shown(browser, tmp_path, value, error, shown):
+    job(tmp_path, 1, "marginals", area=0.7)
+    file = tmp_path / "jobs" / f"{1:032x}" / "result.json"
+    found = json.loads(file.read_text())
+    found["row"]["means"] = {"value": value, "standard_error": error}
+    file.write_text(json.dumps(found))
+    page = browser.get("/plan").text
+    assert f'data-label="means off by">{shown}<' in page
+    assert not re.search(r"\b(1[0-9][1-9]|[2-9][0-9][0-9])(\.\d+)? ?%", page)
 
 
 def test_a_trial_of_the_agreed_mechanism_and_epsilon_says_how_long_a_run_takes(browser, tmp_path):
