@@ -93,6 +93,10 @@ LOST_NUMBERS = """() => [...document.querySelectorAll("td.n")].filter(cell => {
 """Numbers of tables that lie beyond the window's edge, or nowhere."""
 
 
+OVER_ALL = re.compile(r"\b(100\.0*[1-9]|10[1-9]|1[1-9]\d|[2-9]\d\d|\d[\d,]{3,})[\d.]*\s?%")
+"""A share of more than all."""
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_every_report_is_self_contained_accessible_and_drawn(chromium, reports, width):
     for name, path in reports.items():
@@ -101,6 +105,7 @@ def test_every_report_is_self_contained_accessible_and_drawn(chromium, reports, 
         assert page.evaluate(AUDIT) == [], name
         assert page.evaluate(COVERED) == [], name
         assert page.evaluate(LOST_NUMBERS) == [], name
+        assert OVER_ALL.search(page.inner_text("body")) is None, name
         assert page.locator("svg").count() >= 1
         assert page.locator(".card").count() >= 3
         page.close()
@@ -131,6 +136,8 @@ AS_IT_WAS = """<svg viewBox="0 0 300 18" width="300" style="font:13px monospace"
 def test_the_look_for_text_under_bars_can_fail(chromium):
     page = chromium.new_page()
     page.set_content(AS_IT_WAS)
+    assert all(map(OVER_ALL.search, ("101 %", "100.2 %", "1,200 %", "340\xa0%")))
+    assert not any(map(OVER_ALL.search, ("100 %", "100.0 %", "99.9 %", "2026, 4 %")))
     assert page.evaluate(COVERED) == ['a bar meets "61.85 % ± 10.42"', 'a bar meets "7 of 8"']
     page.close()
 

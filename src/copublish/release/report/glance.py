@@ -135,8 +135,8 @@ ROOM_FOR_WORD = 60.0
 MOST_ROWS = 8
 """Values of a category that a picture has room for."""
 
-MOST_BARS = 60
-"""Bars that a histogram has whiskers for."""
+NARROWEST = 5.0
+"""The narrowest bar that has a whisker. Noise on few people in a narrow cell would dwarf everything else."""
 
 AREA = "area of a bar: share of people"
 AREA_OF_RECORDS = "area of a bar: share of records"
@@ -237,7 +237,7 @@ def _histogram(name: str, summary: ColumnSummary) -> Markup:
     axis = _Axis(edges, len(shares) - (len(edges) - 1))
     bars = [axis.bar(cell) for cell in range(len(shares))]
     heights = [share / max(stop - start, 1e-9) for share, (start, stop) in zip(shares, bars, strict=True)]
-    whiskers = _whiskers(summary, bars) if len(shares) <= MOST_BARS else {}
+    whiskers = _whiskers(summary, bars)
     most = max(*heights, *(high for _, high in whiskers.values()), 1e-12)
     marks = [(what, said) for what, said in (("mean", summary.mean), ("median", summary.median)) if said is not None]
     base = LINE + BARS_HEIGHT
@@ -284,7 +284,7 @@ def _whiskers(summary: ColumnSummary, bars: Sequence[tuple[float, float]]) -> di
     return {
         place: (cell.share.low / (stop - start), cell.share.high / (stop - start))
         for place, (cell, (start, stop)) in enumerate(zip(summary.cells, bars, strict=False))
-        if cell.share.tells and stop > start
+        if cell.share.tells and stop - start >= NARROWEST
     }
 
 

@@ -54,6 +54,19 @@ def test_the_bars_as_they_were_once_would_not_pass() -> None:
     assert now[0]["height"] == pytest.approx(2 * now[1]["height"], abs=0.02), "half as wide, twice as dense"
 
 
+def test_whiskers_are_shares_on_the_same_scale_and_no_narrow_bar_has_one() -> None:
+    summary = column({"[0, 1)": 0.01, "[1, 40)": 0.39, "[40, 100]": 0.6}, (0.0, 1.0, 40.0, 100.0))
+    (card,) = cards([summary])
+    root = ET.fromstring(str(card.figure))
+    bars, _ = drawn(summary)
+    whiskers = [line for line in root.iter("line") if line.get("class") == "error"]
+    assert [float(line.get("x1", 0)) for line in whiskers] == pytest.approx([3 + 39 * 1.5, 120 + 90])  # not at 1.5
+    base = bars[0]["y"] + bars[0]["height"]
+    for line, bar, part in zip(whiskers, bars[1:], (0.39, 0.6), strict=True):
+        for end, share_ in (("y1", part - 0.01), ("y2", part + 0.01)):
+            assert (base - float(line.get(end, 0))) / bar["height"] == pytest.approx(share_ / part, abs=2e-3)
+
+
 def test_missing_ones_and_the_upper_bound_alone_stand_apart_with_areas_on_one_scale() -> None:
     bars, texts = drawn(column({"[0, 5)": 0.4, "[5, 10)": 0.3, "[10, 10]": 0.1, "(missing)": 0.2}, (0.0, 5, 10, 10)))
     assert bars[1]["x"] + bars[1]["width"] < bars[2]["x"] - 10 < bars[3]["x"] - 20, "with room between them"
