@@ -88,11 +88,13 @@ class Watched:
     def look(self, name: str, *, with_picture: bool = True) -> None:
         """Look at the page wide and narrow, light and dark; nothing serious may be found where axe-core is there."""
         page = self.page
+        page.wait_for_load_state()  # with its styles
         for width, scheme in itertools.product(WIDTHS, ("dark", "light")):
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=scheme)
             assert page.evaluate(AUDIT) == [], (name, width, scheme)
-            assert page.evaluate(COVERED) == [], (name, width, scheme)
+            found = page.evaluate(COVERED)
+            assert found == [], (name, width, scheme, found)
             assert self.axe is None or serious_findings(page, self.axe) == [], (name, width, scheme)
             if with_picture and PICTURES is not None:
                 how = str(width) if scheme == "light" else f"{width}-dark"
