@@ -32,11 +32,19 @@ from copublish.mechanisms.marginals.junction_tree import Columns, cells_of
 from copublish.mechanisms.marginals.schedule import (
     LARGEST_SELECTIONS_SHARE,
     USUAL_SHARE,
+    USUAL_WORTH,
     Currency,
     RemainingBudget,
     SpendingRule,
 )
-from copublish.mechanisms.marginals.settings import MarginalsSettings, candidate_tables, fixed_tables, numbered
+from copublish.mechanisms.marginals.settings import (
+    MarginalsSettings,
+    candidate_tables,
+    first_tables,
+    fixed_tables,
+    is_across,
+    numbered,
+)
 from copublish.mechanisms.shared.normal import GAUSSIAN_MEAN_SIZE
 
 FIRST, CHOICE, CHOSEN, AGAIN, ROUNDS = "first tables", "choice", "chosen table", "first tables again", "rounds"
@@ -58,6 +66,16 @@ VALUES_AT_ONCE = 8192
 
 TABLES_TO_SPARE = 1.25
 """For how many times the cells of rounds' tables noise is drawn ahead, because chosen tables differ in size."""
+
+SHARE_FOR_PAIRS_ACROSS = Fraction(1, 4)
+"""Of the budget for rounds: until it is spent, only tables with columns of two owners may be chosen."""
+
+PARTS_OF_A_REQUIRED_TABLE = 3
+"""By how many first tables' parts of the budget a required one raises the share of all that are measured for sure. With
+1 the required tables, and all pairs, were less exact on made-up tables of 1,500 to 10,000 people."""
+
+LARGEST_SHARE_WITH_REQUIRED = Fraction(3, 4)
+"""What required tables raise that share to at most: the rest is for choosing others."""
 
 SMALLEST_REST = Fraction(1, 1000)
 """Of the budget for rounds: less is not worth measuring anything with."""
@@ -94,6 +112,21 @@ class Measurements:
         """The tables that may be chosen."""
         return tuple(numbered(self.agreement, candidate_tables(self.agreement)))
 
+    @cached_property
+    def candidates_across(self) -> frozenset[int]:
+        """The numbers of the candidates that come first because different owners have their columns; mostly none.
+
+        They do so where every attribute has one owner, and some but not all candidates are such.
+        """
+        agreement, tables = self.agreement, candidate_tables(self.agreement)
+        if any(len(agreement.holders(name)) > 1 for name in agreement.attributes):
+            return frozenset()
+        return frozenset(number for number, table in enumerate(tables) if is_across(agreement, table))
+
+    def keeps_to_pairs_across(self, purse: RemainingBudget) -> bool:
+        """Whether rounds that have so much left still keep to candidates across owners."""
+        return purse.left > self.purse.left * (1 - SHARE_FOR_PAIRS_ACROSS)
+
     @property
     def currency(self) -> Currency:
         """What the budget is counted in."""
@@ -126,27 +159,36 @@ class Measurements:
         """The part of the budget that the tables take which are measured for sure."""
         if self.rounds == 0:
             return Fraction(1)
-        return self.caution.share
+        first = len(first_tables(self.agreement))
+        with_required = self.caution.share * (first + PARTS_OF_A_REQUIRED_TABLE * len(self.settings.named)) / first
+        return max(self.caution.share, min(with_required, LARGEST_SHARE_WITH_REQUIRED))
 
     @cached_property
     def caution(self) -> SpendingRule:
-        """How the budget is spent, by how large noise is beside the counts."""
-        return SpendingRule.at(self._error_of_first_tables, self.currency)
+        """How the budget is spent, by how large noise is beside the counts.
+
+        Where nothing but single columns is measured before pairs across owners, most of it is kept for those.
+        """
+        found = SpendingRule.at(self._error_of_first_tables, self.currency)
+        is_kept = self.candidates_across and not self.settings.by_class(self.agreement) and self.currency == "rho"
+        return SpendingRule(USUAL_SHARE[self.currency], USUAL_WORTH) if is_kept and found.share < 1 else found
 
     @cached_property
     def _error_of_first_tables(self) -> Fraction:
         """What part of its records noise moves in a first table, on average, at the usual share of the budget.
 
         From epsilon and delta alone, by the usual formula for Gaussian noise: it only has to say how large noise is.
+        Required tables do not count: what one asks for should not end the choice.
         """
-        epsilon, n_tables = float(self.agreement.mechanism_epsilon), len(self.fixed)
+        tables = numbered(self.agreement, first_tables(self.agreement))
+        epsilon, n_tables = float(self.agreement.mechanism_epsilon), len(tables)
         changed = 1 if self.agreement.privacy.neighbors == "add-remove" else 2
         if self.currency == "rho":
             rho = float(USUAL_SHARE[self.currency]) * epsilon**2 / (4 * math.log(1 / float(self.agreement.delta)))
             size = GAUSSIAN_MEAN_SIZE * math.sqrt(changed * n_tables / (2 * rho))
         else:
             size = changed * n_tables / (float(USUAL_SHARE[self.currency]) * epsilon)
-        cells = sum(cells_of(table, self.sizes) for table in self.fixed) / n_tables
+        cells = sum(cells_of(table, self.sizes) for table in tables) / n_tables
         return Fraction(round(1000 * size * cells / (2 * self.agreement.records.expected)), 1000)
 
     @cached_property
@@ -162,10 +204,10 @@ class Measurements:
     @cached_property
     def first(self) -> Measure | ConcentratedMeasure:
         """The disclosure of all tables that are measured for sure, at once."""
-        what = "with the class" if self.settings.by_class(self.agreement) and self.settings.listed is None else "alone"
+        what = "with the class" if self.settings.by_class(self.agreement) else "alone"
         tables = f"{len(self.fixed)} table{'s' if len(self.fixed) > 1 else ''}"
         label = f"number of records in every cell of {tables}: every column {what}"
-        if self.settings.listed is not None:
+        if self.settings.named:
             label = f"number of records in every cell of {tables}: those that the agreement names, and every column"
         entries = sum(cells_of(table, self.sizes) for table in self.fixed)
         return self._measure(Place(FIRST), label, self.budget * self.first_share, len(self.fixed), entries)
@@ -248,7 +290,9 @@ class Measurements:
     @property
     def _label_of_rounds(self) -> str:
         common = self.choice(1, self.purse.left).place.common
-        return f"in at most {self.rounds} rounds: {common}, and that table; the first tables again with what is left"
+        where = ", across owners first" if self.candidates_across else ""
+        then = "and that table; the first tables again with what is left"
+        return f"in at most {self.rounds} rounds: {common}{where}, {then}"
 
     def _largest(self, budget: Fraction) -> Measure | ConcentratedMeasure:
         """The disclosure of the largest table that may be chosen."""

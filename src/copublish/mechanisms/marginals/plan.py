@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from copublish.agreement.model import Agreement
 from copublish.kernel.certificate.build import Method
 from copublish.kernel.certificate.comparing import how_noise_is_drawn
 from copublish.mechanisms.base import Plan
-from copublish.mechanisms.marginals.junction_tree import cells_of
-from copublish.mechanisms.marginals.measurements import Measurements
-from copublish.mechanisms.marginals.settings import MAX_SYNTHETIC_RECORDS
+from copublish.mechanisms.marginals.junction_tree import Columns, cells_of
+from copublish.mechanisms.marginals.measurements import SHARE_FOR_PAIRS_ACROSS, Measurements
+from copublish.mechanisms.marginals.settings import MAX_SYNTHETIC_RECORDS, is_across
 from copublish.mechanisms.shared.normal import deviation, mean_size, refuse_without_noise
 
 if TYPE_CHECKING:
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from copublish.kernel.secrets.gate import Gate
     from copublish.mechanisms.marginals.records import MarginalsResult
     from copublish.progress import Progress
+
+PAIRS_NAMED = 12
+"""Pairs of columns that a line names."""
 
 LARGE_ERROR = 0.1
 """From here on people are warned."""
@@ -77,6 +83,10 @@ class MarginalsPlan(Measurements, Plan["MarginalsResult"]):
             "first_tables": [[self.names[column] for column in table] for table in self.fixed],
             "first_cells": self.first.entries,
             "first_share_of_budget": float(self.first_share),
+            "required_tables": [list(table) for table in self.settings.named],
+            "pairs_for_sure": [[self.names[column] for column in pair] for pair in self.pairs_for_sure],
+            "pairs_that_may_be_chosen": len(self.pairs_by_choice),
+            "pairs_never": [[self.names[column] for column in pair] for pair in self.pairs_never],
             "noise": "gaussian" if self.currency == "rho" else "laplace",
             "first_noise_deviation_in_people": round(deviation(self.first), 2),
             "rounds_at_most": self.rounds,
@@ -90,6 +100,8 @@ class MarginalsPlan(Measurements, Plan["MarginalsResult"]):
             least = self.chosen(self.candidates[0], 1, budget.table)
             found |= {
                 "cells_of_a_chosen_table": [sizes[0], sizes[-1]],
+                "candidates_across_owners_first": len(self.candidates_across),
+                "share_of_rounds_for_pairs_across": float(SHARE_FOR_PAIRS_ACROSS) if self.candidates_across else 0.0,
                 "most_values_that_rounds_open": self.rounds * (sizes[-1] + 1),
                 "round_noise_deviation_in_people": [round(deviation(most), 2), round(deviation(least), 2)],
                 "choice_noise_scale_in_people": round(self.choice(1, budget.selection).scale_in_people, 2),
@@ -108,10 +120,47 @@ class MarginalsPlan(Measurements, Plan["MarginalsResult"]):
         found = {
             "Publishes": f"synthetic records with {len(self.names)} columns, and the measured tables",
             "From": f"{len(self.fixed)} tables for sure{then}",
+            "Pairs for sure": self._listed(self.pairs_for_sure),
         }
+        if self.rounds:
+            first = ""
+            if self.candidates_across:
+                across, share = len(self.candidates_across), f"{float(SHARE_FOR_PAIRS_ACROSS):.0%}"
+                first = f"; {across:,} across owners first, with {share} of the budget for rounds"
+            found["May be chosen"] = f"{len(self.pairs_by_choice):,} other pairs{first}; at most {self.rounds} tables"
+        if self.pairs_never:
+            found["Never measured"] = f"{self._listed(self.pairs_never)}; records do not show how these go together"
         if self.currency == "rho":
             found["Adds up"] = f"rho, to {float(self.budget):.4g}; epsilon of a part is what it alone would cost"
         return found
+
+    def _listed(self, pairs: Sequence[Columns]) -> str:
+        named = [" by ".join(self.names[column] for column in pair) for pair in pairs[:PAIRS_NAMED]]
+        more = [f"{len(pairs) - PAIRS_NAMED:,} more (--format json names all)"] if len(pairs) > PAIRS_NAMED else []
+        return ", ".join([*named, *more]) or "none"
+
+    def _pairs_in(self, tables: Iterable[Columns]) -> list[Columns]:
+        """The pairs of columns that these tables hold, those first of which no party holds both."""
+        found = {pair for table in tables for pair in combinations(sorted(table), 2)}
+        named = {pair: (self.names[pair[0]], self.names[pair[1]]) for pair in found}
+        return sorted(found, key=lambda pair: (not is_across(self.agreement, named[pair]), pair))
+
+    @cached_property
+    def pairs_for_sure(self) -> list[Columns]:
+        """The pairs of columns that a table holds which is measured for sure."""
+        return self._pairs_in(self.fixed)
+
+    @cached_property
+    def pairs_by_choice(self) -> list[Columns]:
+        """The other pairs that a table holds which may be chosen."""
+        known = set(self.pairs_for_sure)
+        return [pair for pair in self._pairs_in(self.candidates if self.rounds else ()) if pair not in known]
+
+    @cached_property
+    def pairs_never(self) -> list[Columns]:
+        """The pairs of columns that no table holds, whatever is chosen."""
+        known = {*self.pairs_for_sure, *self.pairs_by_choice}
+        return [pair for pair in self._pairs_in([tuple(range(len(self.names)))]) if pair not in known]
 
     def typical_noise(self) -> tuple[str, float]:
         """What noise does to a first table."""

@@ -2,9 +2,10 @@
 
 Without a class every column is measured alone first. One person is in one cell of each first table either way.
 
-The first tables are measured and a model is fitted. In every round all candidate tables, which stay secret, are
-compared with the model; the noisy maximum is chosen, measured, and the model fitted again. If a table moved the model
-by less than its noise would, or if none was worth its noise, the rounds that follow have half of the noise.
+The first tables, and those that the agreement requires, are measured and a model is fitted. In every round all
+candidate tables, which stay secret, are compared with the model; the noisy maximum is chosen, measured, and the model
+fitted again. If a table moved the model by less than its noise would, or if none was worth its noise, the rounds that
+follow have half of the noise. Where columns have one owner each, only tables across owners may be chosen at first.
 """
 
 from __future__ import annotations
@@ -86,15 +87,19 @@ def run_marginals(
     fitted = run.fit(None, run.measure_first_tables(secret_counts, plan.first))
     choices: list[RoundChoice] = []
     purse = plan.purse
+    across_first = bool(plan.candidates_across)
     while (budget := purse.next_round()) is not None:
         number, ahead = len(choices) + 1, purse.rounds_like_the_next
-        answers, offsets = run.ask(fitted, number, budget)
+        across_first = across_first and plan.keeps_to_pairs_across(purse)
+        answers, offsets = run.ask(fitted, number, budget, plan.candidates_across if across_first else None)
         index = run.choose(secret_counts, answers, offsets, plan.choice(number, budget.selection), ahead)
         if index == len(plan.candidates):
             choices.append(RoundChoice(None, None))
             run.tell_choice(number, "none is worth its noise")
             was_last = purse.is_last
-            purse = purse.after(RoundBudget(budget.selection, Fraction(0)), halve_noise=True)
+            # If none across owners was, the next round asks for all others with the noise as it is.
+            purse = purse.after(RoundBudget(budget.selection, Fraction(0)), halve_noise=not across_first)
+            across_first = False
             if was_last:
                 break
             continue
@@ -204,10 +209,19 @@ class _Run:
         public = self.table.public_total
         return estimated_total(tables, self.plan.agreement.records.expected) if public is None else max(1, public)
 
-    def ask(self, fitted: Fitted, number: int, budget: RoundBudget) -> tuple[IntArray, IntArray]:
-        """What the model says of all candidates, in whole records, and what is added to their distances from it."""
+    def ask(
+        self, fitted: Fitted, number: int, budget: RoundBudget, among: frozenset[int] | None
+    ) -> tuple[IntArray, IntArray]:
+        """What the model says of all candidates, in whole records, and what is added to their distances from it.
+
+        Args:
+            fitted: The model.
+            number: The number of the round.
+            budget: What it may spend.
+            among: The numbers of the candidates that may be chosen; all of them if nothing is said.
+        """
         answers = answers_of(fitted.problem, fitted.state, self.plan.candidates)
-        return answers, self._offsets(fitted, number, budget)
+        return answers, self._offsets(fitted, number, budget, among)
 
     def part(self, values: IntArray, index: int) -> IntArray:
         """What belongs to one candidate of what stands one after the other."""
@@ -238,7 +252,7 @@ class _Run:
             )
         return index
 
-    def _offsets(self, fitted: Fitted, number: int, budget: RoundBudget) -> IntArray:
+    def _offsets(self, fitted: Fitted, number: int, budget: RoundBudget, among: frozenset[int] | None) -> IntArray:
         """What is added to every candidate's distance, by a public rule; the last is the score of choosing none.
 
         A table is worth measuring if it is off by more than what its noise would add. So many candidates reach far up
@@ -248,8 +262,9 @@ class _Run:
         measured = [table.columns for table in fitted.problem.tables]
         limit = plan.settings.agreed_model_cells
         found = []
-        for table in plan.candidates:
+        for place, table in enumerate(plan.candidates):
             fits = tree.home(table) is not None or most_cells(plan.sizes, [*measured, table]) <= limit
+            fits = fits and (among is None or place in among)
             noise = mean_size(plan.chosen(table, number, budget.table)) * cells_of(table, plan.sizes)
             found.append(-math.ceil(float(plan.caution.worth) * noise) if fits else NOT_ELIGIBLE)
         choice = plan.choice(number, budget.selection)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import combinations
 from math import prod
 from typing import Annotated, ClassVar, Literal
 
@@ -11,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.rules import constant_columns
-from copublish.agreement.section import Whole
+from copublish.agreement.section import Section, Whole
 from copublish.agreement.settings import MechanismSettings, Need, Partition
 from copublish.mechanisms.marginals.junction_tree import Columns, most_cells
 
@@ -40,16 +41,58 @@ MIN_EPSILON = Fraction(1, 1000)
 """Below this the noise may no longer fit the engine's 62-bit integers."""
 
 
-def _refuse_other_shapes(value: object) -> object:
+ListedTables = tuple[tuple[str, ...], ...]
+
+REQUIRED_TABLES = '{ must = [["age", "region"]], then = "auto" }'
+"""What a section says that requires tables and chooses others."""
+
+
+def _refuse_no_list(value: object) -> object:
     """Say what a list of tables looks like before types are compared."""
-    if isinstance(value, list | tuple) and not all(isinstance(table, list | tuple) for table in value):
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(table, list | tuple) and all(isinstance(name, str) for name in table) for table in value
+    ):
         raise ValueError('write a list of lists of columns, like [["age", "region"], ["age", "income"]]')
-    if not isinstance(value, str | list | tuple | None):
-        raise ValueError('write "pairs", "class-triples", or a list of tables like [["age", "region"]]')
     return value
 
 
-ListedTables = tuple[tuple[str, ...], ...]
+def _refuse_other_shapes(value: object) -> object:
+    """Say what the key looks like before types are compared."""
+    if isinstance(value, RequiredTables):
+        return value
+    if isinstance(value, Mapping):
+        return _required_tables(value)
+    if isinstance(value, list | tuple):
+        return _refuse_no_list(value)
+    if value not in (None, "pairs", "class-triples"):
+        raise ValueError(
+            'write "pairs", "class-triples", a list of tables like [["age", "region"]], or tables that are required '
+            f"before others are chosen, like {REQUIRED_TABLES}"
+        )
+    return value
+
+
+class RequiredTables(Section):
+    """Tables that are measured with the first ones, before others are chosen.
+
+    Attributes:
+        must: The tables, of one to four columns each.
+        then: Which ones may be chosen afterwards: pairs of columns, or those with the class.
+    """
+
+    must: ListedTables
+    then: Literal["auto", "class-triples"]
+
+
+def _required_tables(value: Mapping[object, object]) -> object:
+    if set(value) != {"must", "then"}:
+        raise ValueError(f"write required tables and what is chosen after them, like {REQUIRED_TABLES}")
+    if not value["must"]:
+        raise ValueError(f'"must" names no table. Remove "tables", or write {REQUIRED_TABLES}')
+    _refuse_no_list(value["must"])
+    if value["then"] not in ("auto", "class-triples"):
+        raise ValueError('"then" is "auto" or "class-triples"; for no choice write the list of tables alone')
+    return value
 
 
 class MarginalsSettings(MechanismSettings):
@@ -57,7 +100,8 @@ class MarginalsSettings(MechanismSettings):
 
     Attributes:
         rounds: How many tables are chosen at most after the first ones.
-        tables: Which ones may be chosen; or a list of those that are measured, without a choice.
+        tables: Which ones may be chosen; or a list of those that are measured, without a choice; or tables that are
+            required, and which ones may be chosen after them.
         first: What is measured before: every column with the class, or every column alone, as it is without a class.
         records: How many records are made; as many as there are, about, if it is not said.
         model_cells: The most cells of a set of columns that the model keeps as a whole.
@@ -66,7 +110,7 @@ class MarginalsSettings(MechanismSettings):
     name: Literal["marginals"]
     rounds: Whole | None = Field(default=None, ge=0, le=MAX_ROUNDS)
     tables: Annotated[
-        Literal["pairs", "class-triples"] | ListedTables | None, BeforeValidator(_refuse_other_shapes)
+        Literal["pairs", "class-triples"] | RequiredTables | ListedTables | None, BeforeValidator(_refuse_other_shapes)
     ] = None
     first: Literal["class-tables", "columns"] | None = None
     records: Whole | None = Field(default=None, ge=1, le=MAX_SYNTHETIC_RECORDS)
@@ -81,6 +125,17 @@ class MarginalsSettings(MechanismSettings):
     def listed(self) -> ListedTables | None:
         """The tables that are measured without a choice; nothing if they are chosen."""
         return self.tables if isinstance(self.tables, tuple) else None
+
+    @property
+    def named(self) -> ListedTables:
+        """The tables that the agreement names to be measured for sure."""
+        return self.tables.must if isinstance(self.tables, RequiredTables) else self.listed or ()
+
+    @property
+    def chooses_triples(self) -> bool:
+        """Whether the tables that may be chosen have the class in them."""
+        kind = self.tables.then if isinstance(self.tables, RequiredTables) else self.tables
+        return kind == "class-triples"
 
     @property
     def agreed_rounds(self) -> int:
@@ -129,7 +184,7 @@ class MarginalsSettings(MechanismSettings):
                 "mechanism.tables: choosing tables compares secrets, which masked sums cannot. List the tables to "
                 'measure, like tables = [["age", "region"]]; or take another engine'
             )
-        problems = [*self._class(agreement), *self._listed_tables(agreement)]
+        problems = [*self._class(agreement), *self._named_tables(agreement)]
         yield from problems
         if not problems:
             yield from self._cells(agreement)
@@ -138,7 +193,7 @@ class MarginalsSettings(MechanismSettings):
         if agreement.class_ is None:
             if self.first == "class-tables":
                 yield 'mechanism.first: "class-tables" needs a [class]. Remove "first", or add the section'
-            if self.tables == "class-triples":
+            if self.chooses_triples:
                 yield 'mechanism.tables: "class-triples" needs a [class]. Take "pairs", or add the section'
             return
         size = agreement.class_domain.size
@@ -147,21 +202,22 @@ class MarginalsSettings(MechanismSettings):
                 f"class.values: every column is measured with the class, which then has at most {MAX_CLASS_VALUES} "
                 f'values, and these are {size}. Put values together, or write first = "columns" in [mechanism]'
             )
-        if self.tables == "class-triples" and not self.by_class(agreement):
+        if self.chooses_triples and not self.by_class(agreement):
             yield 'mechanism.tables: "class-triples" goes with first = "class-tables". Remove "first", or take "pairs"'
 
-    def _listed_tables(self, agreement: Agreement) -> Iterator[str]:
+    def _named_tables(self, agreement: Agreement) -> Iterator[str]:
         known = ", ".join(f"'{name}'" for name in agreement.columns)
-        for number, table in enumerate(self.listed or (), start=1):
-            place = f"mechanism.tables[{number}]"
+        key = "mechanism.tables" if self.listed is not None else "mechanism.tables.must"
+        for number, table in enumerate(self.named, start=1):
+            place = f"{key}[{number}]"
             for name in table:
                 if name not in agreement.columns:
                     yield f"{place}: there is no column '{name}'. Columns: {known}"
             if len(set(table)) < len(table) or not 1 <= len(table) <= MAX_COLUMNS_OF_TABLE:
                 yield f"{place}: name one to {MAX_COLUMNS_OF_TABLE} different columns"
-        as_sets = [frozenset(table) for table in self.listed or ()]
+        as_sets = [frozenset(table) for table in self.named]
         if len(set(as_sets)) < len(as_sets):
-            yield "mechanism.tables: a table is listed twice. Name each one once"
+            yield f"{key}: a table is listed twice. Name each one once"
 
     def _cells(self, agreement: Agreement) -> Iterator[str]:
         sizes = {name: domain.size for name, domain in agreement.columns.items()}
@@ -191,18 +247,24 @@ class MarginalsSettings(MechanismSettings):
             )
 
 
+def first_tables(agreement: Agreement) -> list[tuple[str, ...]]:
+    """The tables that are measured first where none is named: every column with the class, or alone."""
+    names = list(agreement.columns)
+    if agreement.settings(MarginalsSettings).by_class(agreement):
+        return [(name, names[-1]) for name in names[:-1]]
+    return [(name,) for name in names]
+
+
 def fixed_tables(agreement: Agreement) -> list[tuple[str, ...]]:
     """The tables that are measured for sure, as names of columns in agreed order.
 
-    First every column with the class, or alone; those that a listed table holds are left out. Then the listed ones.
+    First every column with the class, or alone; those that a named table holds are left out. Then the named ones, which
+    are listed or required.
     """
-    settings = agreement.settings(MarginalsSettings)
-    names = list(agreement.columns)
-    by_class = settings.by_class(agreement)
-    first = [(name, names[-1]) for name in names[:-1]] if by_class else [(name,) for name in names]
-    listed = [tuple(name for name in names if name in table) for table in settings.listed or ()]
-    kept = [table for table in first if not any(set(table) <= set(other) for other in listed)]
-    return [*kept, *listed]
+    settings, names = agreement.settings(MarginalsSettings), list(agreement.columns)
+    named = [tuple(name for name in names if name in table) for table in settings.named]
+    kept = [table for table in first_tables(agreement) if not any(set(table) <= set(other) for other in named)]
+    return [*kept, *named]
 
 
 def candidate_tables(agreement: Agreement) -> list[tuple[str, ...]]:
@@ -212,10 +274,16 @@ def candidate_tables(agreement: Agreement) -> list[tuple[str, ...]]:
         return []
     *others, label = agreement.columns
     free = others if settings.by_class(agreement) else [*others, label]
-    last = (label,) if settings.tables == "class-triples" else ()
+    last = (label,) if settings.chooses_triples else ()
     found = [(one, other, *last) for i, one in enumerate(free) for other in free[i + 1 :]]
     sizes = {name: domain.size for name, domain in agreement.columns.items()}
     return [names for names in found if prod(sizes[name] for name in names) <= MAX_TABLE_CELLS]
+
+
+def is_across(agreement: Agreement, table: tuple[str, ...]) -> bool:
+    """Whether a table has two columns of which no party holds both."""
+    held = [set(agreement.holders(name)) for name in table]
+    return any(one.isdisjoint(other) for one, other in combinations(held, 2))
 
 
 def numbered(agreement: Agreement, tables: list[tuple[str, ...]]) -> list[Columns]:

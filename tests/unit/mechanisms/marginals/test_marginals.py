@@ -294,7 +294,7 @@ def test_describe_says_what_is_sure_and_the_most_that_rounds_open() -> None:
 
 
 def test_offsets_that_are_out_of_bounds_end_the_run(monkeypatch) -> None:
-    def too_large(self: Any, fitted: Any, number: int, budget: Any) -> np.ndarray:
+    def too_large(self: Any, fitted: Any, number: int, budget: Any, among: Any) -> np.ndarray:
         return np.full(len(self.plan.candidates) + 1, 2**41)
 
     agreement = agreement_with(rounds=2)
