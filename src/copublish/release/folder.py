@@ -91,6 +91,7 @@ class Release(ReadableRelease):
         data = data_files(
             self.published,
             self.record_parts(),
+            holders=self.certificate.contributions.columns,
             warns=bool(self.warning),
             # Of generalized values the tables say the same, and records may be many.
             writes_records_csv=self.mechanism.words.kind != "counted",

@@ -26,6 +26,7 @@ from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.base import cells_of_table
 from copublish.mechanisms.published import Axis, Measured, Model, PerturbedRows, Published, generalized_runs
 from copublish.release.evidence.completeness import FOLDER, MEASUREMENTS_FILE
+from copublish.release.pairs import PAIRS_FILE, PAIRS_KEY, Holders, in_words, pairs_of, pairs_table
 from copublish.types import IntArray, TypedJson
 
 MODEL_FILE, RECORDS_FILE = "model.json", "records.parquet"
@@ -191,13 +192,14 @@ def counts_table(published: Published, measured: Measured) -> pa.Table:
 
 
 def data_files(
-    published: Published, records: Iterator[pa.Table], *, warns: bool, writes_records_csv: bool
+    published: Published, records: Iterator[pa.Table], *, holders: Holders, warns: bool, writes_records_csv: bool
 ) -> dict[str, bytes]:
     """The content of every file that holds released values.
 
     Args:
         published: What was published.
         records: The records, part by part.
+        holders: The columns of which each party holds cells.
         warns: Whether the certificate has a warning, which a table in CSV cannot carry.
         writes_records_csv: Whether there is a CSV file of the records.
     """
@@ -210,6 +212,11 @@ def data_files(
         files[f"{FOLDER}/{name}.parquet"] = parquet_file(iter([table]))
         if not warns:
             files[f"{FOLDER}/{name}.csv"] = csv_file(table)
+    pairs = pairs_of(published, holders)
+    if missing := in_words(pairs, has_file=not warns):
+        records = (part.replace_schema_metadata({PAIRS_KEY: missing}) for part in records)
+        if not warns:
+            files[PAIRS_FILE] = csv_file(pairs_table(pairs))
     if writes_records_csv and not warns:
         whole = pa.concat_tables(records)
         return {**files, RECORDS_FILE: parquet_file(iter([whole])), "records.csv": csv_file(whole)}

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import in_words
 from copublish.release.metadata import metadata_table
+from copublish.release.pairs import PAIRS_FILE, pairs_not_measured
+from copublish.release.render.pair_snippets import pair_snippets
 from copublish.release.render.privacy_words import epsilon_rows
 from copublish.release.render.sentences import errors_in_words, who_rows_are
 
@@ -59,6 +61,7 @@ def folder_readme(publication: Publication, certificate: Certificate, formulas: 
         "## How exact is it",
         *errors_in_words(publication),
         "" if certificate.class_disagreement is None else certificate.class_disagreement.words,
+        _asking_for_pairs(publication),
         "## What is protected",
         _bullets(certificate.protected),
         _table(
@@ -89,6 +92,17 @@ def _description(publication: Publication, certificate: Certificate) -> str:
     )
 
 
+def _asking_for_pairs(publication: Publication) -> str:
+    """Lines of code that ask whether two columns were measured together."""
+    lines = pair_snippets(publication)
+    if lines is None:
+        return ""
+    return (
+        "## Were two columns measured together\n\nIn Python:\n\n"
+        f"```python\n{lines.python}```\n\nIn R:\n\n```r\n{lines.r}```"
+    )
+
+
 def _files(publication: Publication, certificate: Certificate) -> list[tuple[str, str]]:
     """Every file that people use, with a few words about each."""
     published, warns = publication.published, certificate.warning is not None
@@ -108,6 +122,8 @@ def _files(publication: Publication, certificate: Certificate) -> list[tuple[str
                 "negative, and how far that is off at most in 95 of 100 cases",
             )
         )
+    if not warns and pairs_not_measured(publication):
+        found.append((f"`{PAIRS_FILE}`", "every pair of columns, whether it was measured, and who holds the columns"))
     if published.measured or (published.rows is not None and published.rows.noise):
         sums = " the noisy sums that are no counts," if any(own.cells is None for own in published.measured) else ""
         found.append(

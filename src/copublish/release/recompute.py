@@ -9,6 +9,7 @@ from pathlib import Path
 
 from copublish.release.folder import Release, load_release
 from copublish.release.measurements import csv_file, read_parquet
+from copublish.release.pairs import PAIRS_FILE, pairs_of_release, pairs_table
 from copublish.release.statistics import making_sense_of
 from copublish.release.stored import read_stored_release
 
@@ -23,18 +24,21 @@ def compare_records(folder: Path) -> tuple[bool, str]:
     """
     release = load_release(folder)
     with making_sense_of(release):
-        problem = _other_csv(read_stored_release(folder).contents)
+        problem = _other_csv(release, read_stored_release(folder).contents)
         if problem is None and release.published.rows is not None:
             return True, "stand for people and follow from no model, so there was nothing to compare"
         problem = problem or _other_records(release)
     return problem is None, problem or "follow from the model"
 
 
-def _other_csv(contents: Mapping[str, bytes]) -> str | None:
+def _other_csv(release: Release, contents: Mapping[str, bytes]) -> str | None:
     """Words for a table that has another content in CSV; nothing if there is none."""
     for name in sorted(contents):
         stem, _, ending = name.rpartition(".")
-        if ending == "csv" and csv_file(read_parquet(contents[f"{stem}.parquet"])) != contents[name]:
+        if name == PAIRS_FILE:
+            if csv_file(pairs_table(pairs_of_release(release))) != contents[name]:
+                return f"'{name}' does not say which pairs of columns were measured"
+        elif ending == "csv" and csv_file(read_parquet(contents[f"{stem}.parquet"])) != contents[name]:
             return f"'{name}' differs from '{stem}.parquet'"
     return None
 

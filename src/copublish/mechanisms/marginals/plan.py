@@ -141,7 +141,7 @@ class MarginalsPlan(Measurements, Plan["MarginalsResult"]):
 
     def _pairs_in(self, tables: Iterable[Columns]) -> list[Columns]:
         """The pairs of columns that these tables hold, those first of which no party holds both."""
-        found = {pair for table in tables for pair in combinations(sorted(table), 2)}
+        found: set[Columns] = {pair for table in tables for pair in combinations(sorted(table), 2)}
         named = {pair: (self.names[pair[0]], self.names[pair[1]]) for pair in found}
         return sorted(found, key=lambda pair: (not is_across(self.agreement, named[pair]), pair))
 

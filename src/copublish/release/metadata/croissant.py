@@ -18,6 +18,7 @@ from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import in_words
 from copublish.release.evidence.completeness import FOLDER
 from copublish.release.measurements import RECORDS_FILE
+from copublish.release.pairs import pairs_not_measured
 
 if TYPE_CHECKING:
     from copublish.release.publication import Publication
@@ -68,12 +69,13 @@ def croissant(publication: Publication, data: Mapping[str, bytes]) -> dict[str, 
     certificate = publication.certificate
     basic = certificate.deployment.basic
     described, left_out = _described_tables(data)
+    missing = "".join(f" {said}" for said in [pairs_not_measured(publication)] if said)
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS_TO,
         "name": certificate.release,
-        "description": f"{description_of(certificate)}{left_out}",
+        "description": f"{description_of(certificate)}{left_out}{missing}",
         "datePublished": basic.publication_date,
         "version": "1.0.0",  # a release is finished when it is published; another one is another data set
         "url": "README.md",  # the page about it, wherever the folder lies

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from copublish.mechanisms.published import Measured, Published
+from copublish.release.pairs import pairs_not_measured
 from copublish.release.publication import Publication
 from copublish.release.render.parts import (
     deviation_in_people,
@@ -34,6 +35,7 @@ def errors_in_words(publication: Publication) -> Iterator[str]:
     words, published = publication.mechanism.words, publication.published
     yield f"{words.kept} {words.lost}"
     yield number_to_print(publication)
+    yield pairs_not_measured(publication)
     yield noise_of_tables(published)
     yield noise_of_sums(published)
     stated, division = laws(publication), published.model.division

@@ -11,6 +11,7 @@ from rich.text import Text
 from copublish.errors import visible
 from copublish.mechanisms.published import Published
 from copublish.mechanisms.shared.information import LabelInformation
+from copublish.release.pairs import pairs_not_measured
 from copublish.release.publication import Publication
 from copublish.release.questions.build import CorrelatedPair
 from copublish.release.questions.estimate import TOO_FEW, ColumnSummary
@@ -56,6 +57,8 @@ def contents_shown(publication: Publication, rows: int) -> Iterator[RenderableTy
                 yield correlations_table(pairs, rows)
             if publication.label_information is not None:
                 yield label_table(publication.label_information, rows)
+    if missing := pairs_not_measured(publication):
+        yield Text(visible(missing))
     yield from (Text(visible(note)) for note in published.model.notes)
 
 

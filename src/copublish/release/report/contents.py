@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from copublish.release.pairs import pairs_not_measured
 from copublish.release.publication import Publication
 from copublish.release.questions.build import CorrelatedPair
 from copublish.release.questions.estimate import CONFIDENCE, Reading
 from copublish.release.render.graph import graph_figure
+from copublish.release.render.pair_snippets import pair_snippets
 from copublish.release.render.parts import (
     LargestCells,
     columns_with_counts,
@@ -60,6 +62,7 @@ def contents(publication: Publication) -> dict[str, Any]:
         "who_rows_are": who_rows_are(publication),
         "to_print": f"{number_to_print(publication)} {means_that_differ(publication)}".strip(),
         "notes": published.model.notes,
+        "not_measured": pairs_not_measured(publication),
         "tiles": _tiles(publication, reading, cells, told),
         "values": values,
         "shown": shown_class(publication),
@@ -81,6 +84,7 @@ def contents(publication: Publication) -> dict[str, Any]:
         "rule": None if division is None else division.in_words,
         "information": information,
         "snippets": snippets(publication),
+        "pair_snippets": pair_snippets(publication),
     }
 
 
