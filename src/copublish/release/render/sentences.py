@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import combinations
 
 import numpy as np
 import pyarrow.compute as pc
 
 from copublish.mechanisms.published import Measured, Published
-from copublish.release.pairs import pairs_not_measured
+from copublish.release.pairs import pairs_not_measured, pairs_of_release
 from copublish.release.publication import Publication
 from copublish.release.render.parts import (
     deviation_in_people,
@@ -68,7 +67,7 @@ def number_to_print(publication: Publication) -> str:
     return (
         "Where `copublish show` or `release.mean` answer, print their number: it comes from what was measured and has "
         "an interval. What you compute from the records comes from the model that they were drawn from."
-        f"{'' if _all_pairs_were_measured(published) else only}"
+        f"{'' if all(pair.is_measured for pair in pairs_of_release(publication)) else only}"
     )
 
 
@@ -86,11 +85,6 @@ def means_that_differ(publication: Publication) -> str:
             differ.append(f"{summary.name} {mean.with_range}, and {drawn:,.5g} in the records")
     more = f", and {len(differ) - MOST_NAMED} more" if len(differ) > MOST_NAMED else ""
     return f"These means differ by more than noise: {'; '.join(differ[:MOST_NAMED])}{more}." if differ else ""
-
-
-def _all_pairs_were_measured(published: Published) -> bool:
-    together = {frozenset(pair) for own in published.measured for pair in combinations(own.columns, 2)}
-    return all(frozenset(pair) in together for pair in combinations(published.columns.domains, 2))
 
 
 def noise_of_tables(published: Published) -> str:
