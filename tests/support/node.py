@@ -21,8 +21,9 @@ from copublish.agreement.loading import load_agreement
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.party.keys.identity import Identity, new_identity
 from copublish.party.network.port import Port
-from copublish.tools.drafting.demo import example_agreement, made_up_data
+from copublish.tools.drafting.demo import made_up_data
 from support.commands import Begun
+from support.examples import specialization_example
 
 NAMES = ("bank", "loans")
 DATASET = "customers-2026"
@@ -81,7 +82,7 @@ class TwoParties:
     def agreement_text(self, *changes: tuple[str, str]) -> str:
         # Fewer and simpler selections than the example's: less to compile, and as much to go wrong.
         text = (
-            example_agreement()
+            specialization_example()
             .replace("specializations = 8", "specializations = 3")
             .replace('score = "auto"', 'score = "max"')
         )

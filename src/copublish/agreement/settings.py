@@ -91,6 +91,9 @@ class MechanismSettings(Section):
     drafted: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Keys of sections that all mechanisms have, with the only values that this one takes."""
 
+    drafted_instead: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    """Settings to draft, one after another, where those of the example break a rule."""
+
     @property
     def drops_missing(self) -> bool:
         """True if owners leave out rows with a missing value for which the agreement names no other value."""
@@ -130,7 +133,7 @@ YES_OR_NO = (
     "noise_follows_delta",
     "splits_step_by_step",
 )
-TRAITS = (*YES_OR_NO, "how_to_get_gaussian_noise", "partitions", "example", "drafted")
+TRAITS = (*YES_OR_NO, "how_to_get_gaussian_noise", "partitions", "example", "drafted", "drafted_instead")
 
 
 def contradictions(settings: type[MechanismSettings]) -> Iterator[str]:

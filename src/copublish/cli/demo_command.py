@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from copublish.agreement.loading import load_agreement
-from copublish.cli.show_command import print_release
 from copublish.cli.simulate_command import EngineChoice
 from copublish.cli.terminal import note, progress_bars, results_console
 from copublish.errors import CopublishError, EngineError
@@ -21,15 +22,20 @@ from copublish.files.home import HOME_VARIABLE
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.party.keys.identity import new_identity
 from copublish.party.local.simulation import simulate
-from copublish.release.describe import describe
-from copublish.release.folder import load_release
+from copublish.release.describe import describe, disclosure_table
+from copublish.release.folder import Release, load_release
+from copublish.release.render.text_tables import add_row, text_table
 from copublish.tools.drafting.demo import add_network, write_demo
+from copublish.tools.drafting.demo_questions import QUESTIONS, joined_people
 
 MARKER = ".copublish-demo"
 """What a folder that the demo made has in it: no other folder is ever replaced."""
 
-BUDGET = Fraction(3)
-"""What the demo's parties may spend: three releases."""
+WIDEST = 100
+"""Columns of what is printed."""
+
+BUDGET, DELTA = Fraction(3), Fraction(1, 100_000)
+"""What the demo's parties may spend: three releases, with a delta that has room for them."""
 
 
 def register(app: typer.Typer) -> None:
@@ -60,10 +66,36 @@ def demo(
     for party in ("bank", "loans"):
         shutil.rmtree(folder / party, ignore_errors=True)
     files = write_demo(folder, records)
+    note(f"A bank and a lender know {records:,} people together. All of them are made up.")
     release = _simulate(folder, files) if engine is EngineChoice.IDEAL else _run(folder, files)
-    note(f"\n$ copublish show {release}")
-    print_release(load_release(release), results_console(), rows=8)
-    note(f"\nLook around in {folder}, change agreement.toml and run it again.")
+    _print_beside_truth(load_release(release), records)
+    note(f"All of it: copublish show {release}. Or change {folder / 'agreement.toml'} and run it again.")
+
+
+def _print_beside_truth(release: Release, records: int) -> None:
+    """Print what the release says, and what it would say without noise and cells."""
+    people = joined_people(records)
+    title = f"What the release says of {release.size_words}"
+    table = text_table(title, ("question", "released, with 95 % confidence", "truth", "held?"), right=(2,))
+    held = 0
+    for question in QUESTIONS:
+        answer, truth = question.answer(release), question.truth(people)
+        is_held = answer.low <= truth <= answer.high
+        held += is_held
+        add_row(table, question.words, answer.with_range, answer.spelled(truth), "yes" if is_held else "NO")
+    console = _narrow_console()
+    console.print(table)
+    console.print(
+        f"{held} of {len(QUESTIONS)} intervals hold the truth; each does so in at least 95 of 100 releases. The truth "
+        "is printed only because nobody is behind it: of real people no party sees it, and nobody may publish it."
+    )
+
+
+def _narrow_console() -> Console:
+    """A console whose tables fit a terminal of usual width, wherever they go."""
+    console = results_console()
+    console.width = min(console.width, WIDEST)
+    return console
 
 
 def _simulate(folder: Path, files: dict[str, Path]) -> Path:
@@ -86,9 +118,9 @@ def _run(folder: Path, files: dict[str, Path]) -> Path:
     processes = {}
     for party, host in hosts.items():
         note(f"{party}$ copublish identity new --name {party} --host {host}")
-        note(f"{party}$ copublish ledger limit {dataset}={BUDGET}")
+        note(f"{party}$ copublish ledger limit {dataset}={BUDGET},1e-5")
         ledger = Ledger(folder / party / "ledger.db")
-        ledger.set_limit(dataset, Limit(BUDGET, "add-remove"))
+        ledger.set_limit(dataset, Limit(BUDGET, "add-remove", DELTA))
         ledger.close()
     _describe(agreement)
     note("")
@@ -130,4 +162,9 @@ def _run(folder: Path, files: dict[str, Path]) -> Path:
 
 def _describe(agreement: Path) -> None:
     note(f"$ copublish describe {agreement}")
-    results_console().print(describe(agreement))
+    described, grid = describe(agreement), Table.grid(padding=(0, 2))
+    for name, value in described.facts.items():
+        add_row(grid, name, value)
+    console = _narrow_console()
+    console.print(grid)
+    console.print(disclosure_table(described.disclosures, described.epsilon.calibrated_to))

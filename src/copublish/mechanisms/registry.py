@@ -29,7 +29,7 @@ from copublish.mechanisms.vhdp import Vhdp
 
 AnyMechanism = Mechanism[Any, Any]
 
-FIRST_CHOICE = "specialization"
+FIRST_CHOICE = "marginals"
 """What the agreement that `copublish init` writes asks for."""
 
 GROUP = "copublish.mechanisms"
@@ -40,9 +40,6 @@ LONGEST_REASON = 1_000
 
 SHIPPED: tuple[AnyMechanism, ...] = (Specialization(), Marginals(), Copula(), Hpdp(), Vhdp(), IdpIr())
 """The mechanisms that come with copublish."""
-
-FIRST_CHOICE_WITHOUT_CLASS = "marginals"
-"""What it asks for where no column is to be predicted."""
 
 _by_name: dict[str, AnyMechanism] = {}
 

@@ -268,7 +268,13 @@ def describe_plan(plan: Plan[Any], party: str | None = None) -> Description:
         views={party: tuple(view_of(agreement, party)) for party in agreement.parties},
         secrecy=secrecy(agreement),
         assumptions=agreed_assumptions(agreement),
-        warnings=(*_weak_epsilon(agreement), *plan.warnings(), *_coarse_grids(agreement), *_formulas(agreement)),
+        warnings=(
+            *_weak_epsilon(agreement),
+            *_large_delta(agreement),
+            *plan.warnings(),
+            *_coarse_grids(agreement),
+            *_formulas(agreement),
+        ),
         replaced=tuple(replaced_values(agreement)),
         meeting=tuple(meeting_in_words(agreement)),
         approvals={name: party.approvals for name, party in agreement.parties.items() if party.approvals},
@@ -279,6 +285,16 @@ def _weak_epsilon(agreement: Agreement) -> list[str]:
     if agreement.epsilon <= WEAK_EPSILON:
         return []
     return [f"epsilon {show_exact(agreement.epsilon)} is weak protection; 0.1 to 2 is usual."]
+
+
+def _large_delta(agreement: Agreement) -> list[str]:
+    delta, most = agreement.privacy.delta, Fraction(1, 10 * agreement.records.expected)
+    if delta is None or Fraction(delta) <= most:
+        return []
+    return [
+        f"delta {delta} is much for about {agreement.records.expected:,} records: it may mean a person who is shown "
+        f"with that probability. At most {float(most):.1e}, one in ten times as many, is usual."
+    ]
 
 
 def _coarse_grids(agreement: Agreement) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations
 from math import prod
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -40,6 +40,11 @@ DEFAULT_MODEL_CELLS, MAX_MODEL_CELLS = 2**15, 2**20
 MIN_EPSILON = Fraction(1, 1000)
 """Below this the noise may no longer fit the engine's 62-bit integers."""
 
+
+EXAMPLE = """\
+[mechanism]
+name = "marginals"               # tables of counts, and synthetic records that agree with them
+"""
 
 ListedTables = tuple[tuple[str, ...], ...]
 
@@ -119,6 +124,8 @@ class MarginalsSettings(MechanismSettings):
     counts_alone: ClassVar[bool] = True
     draws_records: ClassVar[bool] = True
     noise_follows_delta: ClassVar[bool] = True
+    example: ClassVar[str] = EXAMPLE
+    drafted_instead: ClassVar[tuple[Mapping[str, Any], ...]] = ({"first": "columns"},)
     how_to_get_gaussian_noise: ClassVar[str | None] = "the mechanism 'marginals', whose noise is Gaussian with a delta"
 
     @property

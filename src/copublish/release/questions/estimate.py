@@ -102,7 +102,11 @@ class Estimate:
     @property
     def _rounded(self) -> str:
         """The value, rounded by how wide the interval is."""
-        return _spelled(self.value or 0.0, (self.high - self.low) / 3, self.unit)
+        return self.spelled(self.value or 0.0)
+
+    def spelled(self, value: float) -> str:
+        """Another value of what is estimated, rounded like this one."""
+        return _spelled(value, (self.high - self.low) / 3, self.unit)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields by name."""

@@ -69,7 +69,7 @@ Not-working = { retired = {}, student = {} }
 kind = "numerical"
 bounds = [-5000, 100000]
 missing = 0
-grid = { edges = [0, 500, 1000, 2500, 5000, 10000, 25000] }
+grid = { edges = [-2000, -1000, -500, 0, 500, 1000, 2500, 5000, 10000, 25000] }
 held_by = "bank"
 
 [attributes.purpose]
@@ -80,7 +80,7 @@ held_by = "loans"
 [attributes.amount]
 kind = "numerical"
 bounds = [500, 50000]
-grid = { edges = [1000, 2500, 5000, 10000, 20000, 30000] }
+grid = { round = 20 }            # about so many cells at round numbers
 missing = 5000
 held_by = "loans"
 
@@ -93,7 +93,8 @@ held_by = "loans"
 
 [privacy]
 epsilon = 1.0                    # smaller protects more; 0.1 to 2 is usual
-neighbors = "add-remove"        # protects a person's presence; "replace" protects a person's values
+delta = "1e-6"                   # by how much a probability may exceed what epsilon allows; at most 1 / (10 * expected)
+neighbors = "add-remove"         # protects a person's presence; "replace" protects a person's values
 
 """
 
@@ -139,8 +140,10 @@ def made_up_data(n_records: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     job = np.where(age > 66, "retired", np.where(age < 25, "student", generator.choice(JOBS[:5], everyone)))
     balance = np.clip(generator.lognormal(7, 1.3, everyone) + 60 * (job == "manager") * age - 1500, -5000, 100_000)
     purpose = generator.choice(PURPOSES, everyone, p=[0.3, 0.25, 0.15, 0.1, 0.2])
-    amount = np.clip(generator.lognormal(8.6, 0.8, everyone) * (1 + (purpose == "home")), 500, 50_000)
-    months = np.clip(6 * np.round(generator.gamma(4, 1.6, everyone) + amount / 8000), 6, 72)
+    # Known to the one by the other's columns alone: what a manager borrows, and a student.
+    by_job = np.select([job == "manager", job == "student", job == "retired"], [2.2, 0.4, 0.7], 1.0)
+    amount = np.clip(generator.lognormal(8.5, 0.7, everyone) * by_job * (1 + (purpose == "home")), 500, 50_000)
+    months = np.clip(np.round(6 * generator.gamma(4, 1.4, everyone) + amount / 1300), 6, 72)
     risk = amount / 15_000 + months / 40 - balance / 4000 + 0.9 * (job == "student") + 0.8 * (purpose == "business")
     default = np.where(generator.random(everyone) < 1 / (1 + np.exp(2.2 - risk)), "yes", "no")
     import pandas as pd  # takes long to load, and no other command needs it here

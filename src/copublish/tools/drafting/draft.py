@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -12,14 +12,14 @@ from copublish.agreement.attributes import USUAL_CELLS
 from copublish.agreement.domain import format_number
 from copublish.agreement.loading import FILL_IN, places_to_fill_in
 from copublish.agreement.round_grid import FEWEST_STEPS, STEPS_OF_FRACTIONS, round_split_points
-from copublish.mechanisms.registry import FIRST_CHOICE, FIRST_CHOICE_WITHOUT_CLASS, mechanism_named
 from copublish.rows.agreed_columns import ColumnType
 from copublish.tools.drafting.answers import Bounds
 from copublish.tools.drafting.comments import Comment
 from copublish.tools.drafting.dictionary import ColumnEntry, Dictionary
+from copublish.tools.drafting.first_choice import choice_for, drafted_delta
 
 
-def default_grid(bounds: Bounds | None, *, is_whole: bool) -> dict[str, Any]:
+def default_grid(bounds: Bounds | None, *, is_whole: bool, cells: int = USUAL_CELLS) -> dict[str, Any]:
     """The section `grid` of a number that is drafted. The one place that chooses it.
 
     Cells at round numbers, which bounds decide, whoever fills them in. Between bounds that lie close together it makes
@@ -28,15 +28,18 @@ def default_grid(bounds: Bounds | None, *, is_whole: bool) -> dict[str, Any]:
     Args:
         bounds: Its public bounds, if they are known.
         is_whole: Whether it is known to be a whole number.
+        cells: How many cells there shall be, about.
     """
     if bounds is not None and is_whole and bounds[1] - bounds[0] < FEWEST_STEPS:
         return {"step": 1}
-    if bounds is not None and not is_whole and bounds[0] < bounds[1] and bounds[1] - bounds[0] < USUAL_CELLS:
+    if bounds is not None and not is_whole and bounds[0] < bounds[1] and bounds[1] - bounds[0] < cells:
         decimals = max(0, -(((bounds[1] - bounds[0]) / STEPS_OF_FRACTIONS).adjusted()))
-        points = round_split_points(*bounds, cells=USUAL_CELLS, decimals=decimals)
+        points = round_split_points(*bounds, cells=cells, decimals=decimals)
         return {"edges": [Decimal(format_number(point)) for point in points]}
-    return {"round": USUAL_CELLS}
+    return {"round": cells}
 
+
+WIDTH_OF_COMMENTS = 110
 
 Content = dict[str, Any]
 """An agreement as nested mappings, with the keys of `agreement.toml`; parts may be missing or open."""
@@ -80,7 +83,7 @@ class Essentials:
         name, dataset, partition, identifier, epsilon, expected, parties: Of the agreement.
         class_name: The column to predict.
         has_class: Whether there is one.
-        mechanism: Which one; without it the first choice, which depends on whether there is a class.
+        mechanism: Which one; without it the first choice, or what works where that cannot be.
     """
 
     name: str = FILL_IN
@@ -147,8 +150,7 @@ class _Builder:
         said = self.said
         identifier, class_name = self._identifier(), self._class_name()
         left_out = {identifier, class_name, *self._perhaps_identifiers(identifier)}
-        attributes = {column: self._attribute(column) for column in self._shared() if column not in left_out}
-        mechanism = mechanism_named(said.mechanism or (FIRST_CHOICE if said.has_class else FIRST_CHOICE_WITHOUT_CLASS))
+        columns = [column for column in self._shared() if column not in left_out]
         content: Content = {
             "format": 1,
             "name": said.name,
@@ -160,20 +162,24 @@ class _Builder:
                 "expected": said.expected,
                 "public": False,
                 "missing_spellings": ["?", "NA"],
-                **mechanism.settings.drafted.get("records", {}),
             },
             **({"class": self._class(class_name)} if said.has_class else {}),
-            "attributes": attributes,
-            "privacy": {
-                "epsilon": said.epsilon,
-                "neighbors": "add-remove",
-                **mechanism.settings.drafted.get("privacy", {}),
-            },
-            "mechanism": {"name": mechanism.name},
-            **tomllib.loads(mechanism.settings.example, parse_float=Decimal),
+            "attributes": {},
+            "privacy": {"epsilon": said.epsilon, "neighbors": "add-remove"},
         }
-        words = {name: self.dictionary[name].words for name in (*attributes, class_name) if name in self.dictionary}
-        return Draft(content, {name: said for name, said in words.items() if said}, self.hints)
+        choice = choice_for(
+            content, lambda cells: {name: self._attribute(name, cells) for name in columns}, said.mechanism
+        )
+        settings = choice.mechanism.settings
+        if settings.noise_follows_delta and (delta := drafted_delta(said.expected)) is not None:
+            content["privacy"] = {"epsilon": said.epsilon, "delta": delta, "neighbors": "add-remove"}
+        for section, keys in settings.drafted.items():
+            content[section] |= keys
+        content |= {"attributes": choice.attributes, **choice.sections}
+        reasons = textwrap.wrap(choice.reason, WIDTH_OF_COMMENTS)
+        comments = [Comment(("mechanism", "name"), f"# {line}", "above") for line in reasons]
+        words = {name: self.dictionary[name].words for name in (*columns, class_name) if name in self.dictionary}
+        return Draft(content, {name: said for name, said in words.items() if said}, self.hints, comments)
 
     def _shared(self) -> Iterator[str]:
         """The columns that are drafted: of whole rows, those that every party has."""
@@ -224,7 +230,7 @@ class _Builder:
         # What truth values are read as is a matter of their type, and tells nothing about data.
         return ["false", "true"] if self.types.get(column) == "truth value" else None
 
-    def _attribute(self, column: str) -> Content:
+    def _attribute(self, column: str, cells: int) -> Content:
         entry = self.dictionary.get(column, ColumnEntry(name=column))
         kind, place = self._kind(column, entry), f"attributes.{column}"
         section: Content = {"kind": kind}
@@ -239,7 +245,7 @@ class _Builder:
             bounds = self.decided.bounds.get(column, entry.bounds)
             is_whole = entry.is_whole or self.types[column] == "whole number"
             section |= {"bounds": FILL_IN if bounds is None else list(bounds)}
-            section |= {"grid": default_grid(bounds, is_whole=is_whole)}
+            section |= {"grid": default_grid(bounds, is_whole=is_whole, cells=cells)}
             if is_whole and all(bound == int(bound) for bound in bounds or ()):
                 section |= {"decimals": 0}
             section |= {"missing": bounds[0] if entry.is_complete and bounds else "category"}

@@ -223,7 +223,9 @@ class FieldsRead:
     def _privacy(self) -> Content:
         form = self.form
         found: Content = {"epsilon": _number(form.epsilon) if form.epsilon else FILL_IN}
-        found |= {"delta": _number(form.delta)} if form.delta else {}
+        # With an exponent it is written as text, as drafts have it.
+        delta = form.delta if "e" in form.delta.lower() else _number(form.delta)
+        found |= {"delta": delta} if form.delta else {}
         found |= {"neighbors": form.neighbors} if form.neighbors else {}
         return found | self._table("privacy_more", form.privacy_more)
 

@@ -51,7 +51,7 @@ def compare_drafts(drafts: Mapping[str, Draft], choices: Mapping[Path, str] | No
     contents = {who: deepcopy(draft.content) for who, draft in drafts.items()}
     for path, who in (choices or {}).items():
         _take_from(contents, path, who)
-    sides = _with_kinds(_with_roles(list(contents.items())))
+    sides = _with_delta(_with_kinds(_with_roles(list(contents.items()))))
     conflicts: list[Conflict] = []
     content = _merged_tables((), sides, conflicts)
     _merge_holders(content, sides, conflicts)
@@ -255,6 +255,22 @@ def _with_kinds(sides: Sequence[Side]) -> list[Side]:
             draft = {**draft, "attributes": sections}
         found.append((who, draft))
     return found
+
+
+def _with_delta(sides: Sequence[Side]) -> list[Side]:
+    """The drafts, where the delta of one that left the number of records open yields to one that follows from it."""
+
+    def has_expected(draft: Content) -> bool:
+        return bool(draft.get("records", {}).get("expected", FILL_IN) != FILL_IN)
+
+    if not any(has_expected(draft) and "delta" in draft.get("privacy", {}) for _, draft in sides):
+        return list(sides)
+    return [(who, draft if has_expected(draft) else _without_delta(draft)) for who, draft in sides]
+
+
+def _without_delta(draft: Content) -> Content:
+    privacy = {key: value for key, value in draft.get("privacy", {}).items() if key != "delta"}
+    return {**draft, "privacy": privacy} if "privacy" in draft else draft
 
 
 def _kinds_of(sections: Sequence[Content | None]) -> tuple[set[str], set[str]]:

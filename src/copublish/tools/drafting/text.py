@@ -95,6 +95,7 @@ MEANINGS = {
     "class.values": "the class labels, from the code book, as files write them",
     "class.held_by": "the party that has the class; without this line all have it",
     "privacy.epsilon": "smaller protects more; 0.1 to 2 is usual",
+    "privacy.delta": "by how much a probability may exceed what epsilon allows; at most 1 / (10 * expected)",
     "privacy.neighbors": "protects a person's presence; \"replace\" protects a person's values",
     "kind": '"categorical" (then values = [...]) or "numerical" (then bounds = [...])',
     "values": "from the code book, as files write them, or a taxonomy; any other value becomes 'other'",

@@ -75,4 +75,4 @@ def test_a_draft_says_whether_a_column_is_to_be_predicted(has_class, tmp_path):
     assert ("ill" in content["attributes"]) == (not has_class)
     if not has_class:
         assert content["attributes"]["ill"]["values"] == ["no", "yes"]
-    assert content["mechanism"]["name"] == ("specialization" if has_class else "marginals")
+    assert content["mechanism"]["name"] == "marginals"
