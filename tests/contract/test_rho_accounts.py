@@ -30,8 +30,8 @@ from copublish.kernel.accounting.zcdp import epsilon_for
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.simulation import read_fragments, run_room
-from copublish.tools.drafting.demo import write_demo
 from support import fragment_frames, random_table, repartition, small_mapping
+from support.examples import write_specialization_demo
 from support.profiles import examples
 
 MILLIONTH = Fraction(1, 10**6)
@@ -422,7 +422,7 @@ def test_consent_says_what_is_paid_in_rho_and_what_is_left_before_and_after(tmp_
     said = " ".join(capsys.readouterr().err.split())
     assert "Spending rho 2.5e-02 of the epsilon 1.5, rho 6.4e-02 and delta 1.5e-07 that are left" in said
     assert "epsilon 1.5, rho 3.9e-02 and delta 1.5e-07 are left after it" in said
-    write_demo(tmp_path, 100)
+    write_specialization_demo(tmp_path, 100)
     plan = plan_of(cp.load_agreement(tmp_path / "agreement.toml"))
     book.set_limit(plan.agreement.dataset, Limit(Fraction(3), "add-remove", MILLIONTH))
     run_command._ask_consent(plan, book, party="bank", file=Path("agreement.toml"), yes=True)

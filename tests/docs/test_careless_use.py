@@ -13,8 +13,8 @@ from copublish.kernel.accounting.statements import Law, Noise
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.processes import throwaway_ledger
 from copublish.release.render.privacy_words import epsilon_words, noise_words
-from copublish.tools.drafting.demo import write_demo
 from support.commands import run
+from support.examples import write_specialization_demo
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import pandas as pd
 
     folder = tmp_path_factory.mktemp("careless")
-    write_demo(folder, 1500)
+    write_specialization_demo(folder, 1500)
     data = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]
     run("simulate", "agreement.toml", *data, "--out", "release", cwd=folder)
     loans = pd.read_csv(folder / "loans.csv").drop(columns="default")

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
-from copublish.tools.drafting.demo import write_demo
 from support.commands import run
+from support.examples import write_specialization_demo
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
@@ -37,7 +37,7 @@ SUBCOMMANDS = (
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
-    write_demo(folder, 1500)
+    write_specialization_demo(folder, 1500)
     data = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]
     run("simulate", "agreement.toml", *data, "--out", "release", cwd=folder)
     return folder
@@ -55,13 +55,33 @@ def test_no_command_shows_the_list_of_commands():
     assert all(command in text for command in COMMANDS)
 
 
-def test_the_demo_runs_every_step_and_shows_the_release(tmp_path):
+def test_the_demo_runs_every_step_and_shows_the_release_beside_the_truth(tmp_path):
     done = run("demo", "here", "--records", 1500, "--engine", "ideal", cwd=tmp_path)
     assert "Everything that is opened" in done.stdout
-    assert "What the release says" in done.stdout
-    assert "copublish simulate" in done.stderr
+    assert "What the release says of " in done.stdout and " truth " in done.stdout
+    assert "copublish simulate" in done.stderr and "All of them are made up" in done.stderr
+    assert cp.load_release(tmp_path / "here" / "release").certificate.mechanism == "marginals"
     run("demo", "here", cwd=tmp_path, code=1)
-    run("demo", "here", "--records", 1500, "--engine", "ideal", "--force", cwd=tmp_path)
+    again = run("demo", "here", "--records", 1500, "--engine", "ideal", "--force", cwd=tmp_path)
+    # Whatever noise did, the last sentence counts what the table says.
+    for said in (done.stdout, again.stdout):
+        held = [
+            line.split("│")[-2].strip() for line in said.splitlines() if re.match(r"│ (mean|median|share) of", line)
+        ]
+        assert len(held) == 14 and set(held) <= {"yes", "NO", "-"}
+        assert said.count("not measured: no table has these columns") == held.count("-")
+        told = held.count("yes"), 14 - held.count("-")
+        assert f"{told[0]} of {told[1]} intervals hold the truth" in said
+        assert "printed only because nobody is behind it" in " ".join(said.split())
+
+
+def test_the_demo_fits_two_screens(tmp_path):
+    done = run("demo", "demo", "--records", 1500, "--engine", "ideal", cwd=tmp_path)
+    commands, rest = [], []
+    for line in (done.stdout + done.stderr).splitlines():
+        (commands if re.match(r"\w*\$ copublish", line) else rest).append(line)
+    assert len(commands) + len(rest) <= 70  # of 80: a secure run has ten lines of its own
+    assert max(map(len, rest)) <= 100
 
 
 def test_describe_prints_every_disclosure_and_its_exact_sum(demo):

@@ -10,15 +10,16 @@ from test_evaluation_commands import files_of
 from test_evaluation_commands import run as run_here
 
 import copublish as cp
-from copublish.tools.drafting.demo import made_up_data, write_demo
+from copublish.tools.drafting.demo import made_up_data
 from support.commands import run
+from support.examples import write_specialization_demo
 
 
 @pytest.fixture(scope="module")
 def synthetic(tmp_path_factory) -> Path:
     """The demo's data and agreement with another mechanism, and a release of them."""
     folder = tmp_path_factory.mktemp("copula")
-    write_demo(folder, 1500)
+    write_specialization_demo(folder, 1500)
     text = (folder / "agreement.toml").read_text()
     (folder / "agreement.toml").write_text(text[: text.index("[mechanism]")] + '[mechanism]\nname = "copula"\n')
     data = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]

@@ -10,8 +10,8 @@ import duckdb
 import pandas as pd
 import pytest
 
-from copublish.tools.drafting.demo import write_demo
 from support.commands import run
+from support.examples import write_specialization_demo
 from support.postgres import READER_PASSWORD, PostgresServer, server
 
 
@@ -19,7 +19,7 @@ from support.postgres import READER_PASSWORD, PostgresServer, server
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo, with the bank's data in a DuckDB file too."""
     folder = tmp_path_factory.mktemp("databases")
-    write_demo(folder, 1500)
+    write_specialization_demo(folder, 1500)
     with duckdb.connect(folder / "bank.duckdb") as connection:
         connection.execute(f"CREATE TABLE customers AS SELECT * FROM '{folder / 'bank.parquet'}'")
     return folder

@@ -17,7 +17,8 @@ import pandas as pd
 import pytest
 
 from copublish.cli import main
-from copublish.tools.drafting.demo import made_up_data, write_demo
+from copublish.tools.drafting.demo import made_up_data
+from support.examples import write_specialization_demo
 
 
 def run(*arguments: object, cwd: Path | None = None, code: int = 0) -> SimpleNamespace:
@@ -41,7 +42,7 @@ def run(*arguments: object, cwd: Path | None = None, code: int = 0) -> SimpleNam
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("evaluation")
-    write_demo(folder, 1500)
+    write_specialization_demo(folder, 1500)
     agreed = (folder / "agreement.toml").read_text()
     assert "expected = 20000" in agreed  # plans try as many records as are expected
     (folder / "small.toml").write_text(agreed.replace("expected = 20000", "expected = 1500"))

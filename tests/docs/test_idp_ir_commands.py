@@ -19,8 +19,9 @@ from copublish.errors import CopublishError
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT, WARNING
 from copublish.mechanisms.registry import plan_of
-from copublish.tools.drafting.demo import made_up_data, write_demo
+from copublish.tools.drafting.demo import made_up_data
 from copublish.tools.evaluation.matched import matched_loss
+from support.examples import write_specialization_demo
 
 FIRST = "THIS IS NOT DIFFERENTIAL PRIVACY"
 DATA = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]
@@ -30,7 +31,7 @@ DATA = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]
 def folder(tmp_path_factory) -> Path:
     """The demo's data, and an agreement that publishes them with idp-ir."""
     folder = tmp_path_factory.mktemp("idp-ir")
-    write_demo(folder, 400)
+    write_specialization_demo(folder, 400)
     text = (folder / "agreement.toml").read_text()
     text = text[: text.index("[mechanism]")]
     for old, new in (
@@ -118,7 +119,7 @@ def test_data_frames_come_with_it(release):
 
 
 def test_other_data_frames_come_without_a_warning(folder):
-    write_demo(folder / "private", 400)
+    write_specialization_demo(folder / "private", 400)
     data = {"bank": folder / "private" / "bank.parquet", "loans": folder / "private" / "loans.csv"}
     private = cp.simulate(folder / "private" / "agreement.toml", data)
     with warnings.catch_warnings():

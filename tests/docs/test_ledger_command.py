@@ -18,7 +18,7 @@ from copublish.kernel.accounting.formatting import show_at_least
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.ledger.limits import DEFAULT_DELTA
 from copublish.mechanisms.registry import plan_of
-from copublish.tools.drafting.demo import write_demo
+from support.examples import write_specialization_demo
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_what_is_left_is_rounded_down_by_less_than_a_tenth_of_it(number: Fractio
 
 
 def test_consent_names_both(cli, tmp_path: Path, capsys) -> None:
-    write_demo(tmp_path, 100)
+    write_specialization_demo(tmp_path, 100)
     agreement = load_agreement(tmp_path / "agreement.toml")
     book = Ledger(tmp_path / "consent.db")
     book.set_limit(agreement.dataset, Limit(Fraction(3), "add-remove", Fraction(1, 10**6)))
@@ -195,7 +195,7 @@ def test_locks_are_shown_and_opened_by_their_owner_alone(cli, tmp_path: Path) ->
 
 
 def test_describe_shows_what_is_left_before_and_after_and_writes_nothing(tmp_path: Path) -> None:
-    write_demo(tmp_path, 100)
+    write_specialization_demo(tmp_path, 100)
     runner = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1", "COPUBLISH_HOME": str(tmp_path)})
     file = tmp_path / "party.db"
 

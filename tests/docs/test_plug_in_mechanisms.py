@@ -13,7 +13,7 @@ import pytest
 import toy_mechanism
 
 from copublish.mechanisms.registry import GROUP
-from copublish.tools.drafting.demo import write_demo
+from support.examples import write_specialization_demo
 
 NAME, MODULE = "largest-group", "largest_group_package"
 SECTION = f'[mechanism]\nname = "{NAME}"\ncolumn = "job"\n'
@@ -84,7 +84,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An agreement on the plug-in's mechanism, and the data of two parties."""
     folder = tmp_path_factory.mktemp("demo")
-    write_demo(folder, RECORDS)
+    write_specialization_demo(folder, RECORDS)
     agreed, replaced = re.subn(r"\[mechanism\]\n(\w.*\n)+", SECTION, (folder / "agreement.toml").read_text())
     assert replaced == 1
     (folder / "agreement.toml").write_text(agreed)

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 import copublish as cp
-from copublish.tools.drafting.demo import write_demo
+from support.examples import write_specialization_demo
 
 
 @pytest.fixture(scope="module")
 def journey(tmp_path_factory):
     folder = tmp_path_factory.mktemp("notebook")
-    files = write_demo(folder, 400)
+    files = write_specialization_demo(folder, 400)
     bank, loans = pd.read_parquet(files["bank"]), pd.read_csv(files["loans"])
     return folder, cp.load_agreement(folder / "agreement.toml"), bank, loans
 

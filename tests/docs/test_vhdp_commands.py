@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from copublish.cli import app
 from copublish.errors import CopublishError
-from copublish.tools.drafting.demo import write_demo
+from support.examples import write_specialization_demo
 
 PROTECTED = '[budget]\nallocation = "protect-informative"\n'
 GAINS = '[budget]\nallocation = "use-informative"\nlabel = "default"\n'
@@ -21,7 +21,7 @@ GAINS = '[budget]\nallocation = "use-informative"\nlabel = "default"\n'
 def folder(tmp_path_factory) -> Path:
     """The demo's data and agreement with another mechanism, and a release of them."""
     folder = tmp_path_factory.mktemp("vhdp")
-    write_demo(folder, 600)
+    write_specialization_demo(folder, 600)
     text = (folder / "agreement.toml").read_text()
     text = text[: text.index("[mechanism]")].replace("public = false", "public = true")
     text = text.replace('neighbors = "add-remove"', 'neighbors = "replace"')

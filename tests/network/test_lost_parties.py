@@ -20,7 +20,7 @@ from copublish.engines.spu.engine import SpuEngine
 from copublish.errors import CopublishError, EngineError
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.party.local.simulation import simulate
-from copublish.tools.drafting.demo import write_demo
+from support.examples import write_specialization_demo
 from support.waiting import alive, wait_until
 
 TIMEOUT_SECONDS = 5
@@ -57,7 +57,7 @@ def test_more_than_two_parties_are_refused():
 
 
 def start_release(folder: Path) -> subprocess.Popen[str]:
-    write_demo(folder, 1500)
+    write_specialization_demo(folder, 1500)
     small = (folder / "agreement.toml").read_text().replace("specializations = 8", "specializations = 3")
     (folder / "agreement.toml").write_text(small)
     for party in ("bank", "loans"):
@@ -123,7 +123,7 @@ def test_a_release_on_the_secure_engine_charges_both_ledgers_and_shows_its_engin
 
 
 def test_problems_of_both_parties_are_reported_together_and_show_no_value(tmp_path):
-    files = write_demo(tmp_path, 200)
+    files = write_specialization_demo(tmp_path, 200)
     for party, column in (("bank", "age"), ("loans", "months")):
         frame = pd.read_parquet(files[party]) if party == "bank" else pd.read_csv(files[party])
         frame = frame.rename(columns={column: "98765"})  # a column that is not there; values end no run

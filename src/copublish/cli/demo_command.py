@@ -77,16 +77,18 @@ def _print_beside_truth(release: Release, records: int) -> None:
     people = joined_people(records)
     title = f"What the release says of {release.size_words}"
     table = text_table(title, ("question", "released, with 95 % confidence", "truth", "held?"), right=(2,))
-    held = 0
+    held = []
     for question in QUESTIONS:
         answer, truth = question.answer(release), question.truth(people)
-        is_held = answer.low <= truth <= answer.high
-        held += is_held
-        add_row(table, question.words, answer.with_range, answer.spelled(truth), "yes" if is_held else "NO")
+        if answer is None:
+            add_row(table, question.words, "not measured: no table has these columns", f"{truth:,.0f}", "-")
+            continue
+        held.append(answer.low <= truth <= answer.high)
+        add_row(table, question.words, answer.with_range, answer.spelled(truth), "yes" if held[-1] else "NO")
     console = _narrow_console()
     console.print(table)
     console.print(
-        f"{held} of {len(QUESTIONS)} intervals hold the truth; each does so in at least 95 of 100 releases. The truth "
+        f"{sum(held)} of {len(held)} intervals hold the truth; each does so in at least 95 of 100 releases. The truth "
         "is printed only because nobody is behind it: of real people no party sees it, and nobody may publish it."
     )
 

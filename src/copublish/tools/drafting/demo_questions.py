@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from copublish.errors import ReleaseError
 from copublish.tools.drafting.demo import made_up_data
 
 if TYPE_CHECKING:
@@ -40,12 +41,15 @@ class Question:
         where = "".join(f", {column} {value}" for column, value in self.among.items())
         return f"{self.kind} of {self.column}{f' {self.value}' if self.value else ''}{where}"
 
-    def answer(self, release: ReadableRelease) -> Estimate:
-        """The release's answer."""
-        if self.kind == "share":
-            return release.share(self.column, self.value, among=self.among)
-        ask = release.mean if self.kind == "mean" else release.median
-        return ask(self.column, among=self.among)
+    def answer(self, release: ReadableRelease) -> Estimate | None:
+        """The release's answer; nothing where no table that was measured has these columns together."""
+        try:
+            if self.kind == "share":
+                return release.share(self.column, self.value, among=self.among)
+            ask = release.mean if self.kind == "mean" else release.median
+            return ask(self.column, among=self.among)
+        except ReleaseError:
+            return None
 
     def truth(self, people: pd.DataFrame) -> float:
         """The answer of the people themselves."""

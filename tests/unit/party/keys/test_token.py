@@ -20,7 +20,7 @@ from copublish.party.keys.signing_key import load_signer
 from copublish.party.keys.token import TokenPlace, new_token_identity
 from copublish.release.evidence.signing import signature_problem
 from copublish.release.verify import verify_release
-from copublish.tools.drafting.demo import example_agreement, write_demo
+from support.examples import specialization_example, write_specialization_demo
 from support.signed import NAMES, Signers
 from support.softhsm import PIN, Token, new_token
 from support.studio import entered
@@ -116,11 +116,11 @@ def test_the_passphrase_of_a_key_and_the_pin_of_a_token_are_asked_for_apart(
     folder: Path, tmp_path: Path, monkeypatch
 ) -> None:
     """A run needs both before it looks for its ledger, and whoever has one of the secrets does not have the other."""
-    write_demo(tmp_path, 20)
+    write_specialization_demo(tmp_path, 20)
     key = new_identity("bank", tmp_path / "bank", days=30, passphrase="of the key")
     signer, loans = load_signer(folder, pin=lambda what: PIN), new_identity("loans", tmp_path / "loans", days=30)
     lines = f'host = "localhost:7700"\ncertificate = "{key.fingerprint}"\nsigner = "{signer.fingerprint}"\n'
-    text = example_agreement().replace("[parties.bank]\n", f"[parties.bank]\n{lines}")
+    text = specialization_example().replace("[parties.bank]\n", f"[parties.bank]\n{lines}")
     lines = f'host = "localhost:7701"\ncertificate = "{loans.fingerprint}"\n'
     (tmp_path / "agreement.toml").write_text(text.replace("[parties.loans]\n", f"[parties.loans]\n{lines}"))
     monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path / "home"))
@@ -145,7 +145,9 @@ def test_the_page_asks_for_the_pin_and_the_token_signs(folder: Path, tmp_path: P
     (tmp_path / "identities").mkdir()
     own = new_identity("bank", tmp_path / "identities" / "bank", days=30)
     lines = f'certificate = "{own.fingerprint}"\nhost = "localhost:7700"\napprovals = 1\n'
-    text = example_agreement().replace("[parties.bank]\n", f'[parties.bank]\nsigner = "{own.fingerprint}"\n{lines}')
+    text = specialization_example().replace(
+        "[parties.bank]\n", f'[parties.bank]\nsigner = "{own.fingerprint}"\n{lines}'
+    )
     (tmp_path / "agreement.toml").write_text(text)
     browser = entered(tmp_path, party="bank")
     assert (

@@ -24,9 +24,9 @@ from copublish.party.evidence_exchange import SigningContext
 from copublish.party.keys.identity import load_identity, new_identity
 from copublish.party.session import RunSettings, ready_party
 from copublish.release.evidence.approvals import Approval, approve, number_of_people, own_approvals, told_approvals
-from copublish.tools.drafting.demo import example_agreement, write_demo
 from support import small_mapping
 from support.consent import certificate_of_a_run, unsaid
+from support.examples import specialization_example, write_specialization_demo
 from support.profiles import examples
 from support.signed import NAMES, Signers, today
 
@@ -233,9 +233,9 @@ def test_agreements_without_approvals_keep_their_hash_and_the_number_is_part_of_
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch) -> Path:
     """A folder with an agreement that asks two people of the bank, and the bank's identity."""
-    write_demo(tmp_path, 100)
+    write_specialization_demo(tmp_path, 100)
     monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path / "home"))
-    text = example_agreement()
+    text = specialization_example()
     for number, name in enumerate(NAMES):
         where = tmp_path / "home" / "identities" / name if name == "bank" else tmp_path / name
         who = new_identity(name, where, days=30)

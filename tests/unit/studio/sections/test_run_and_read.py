@@ -230,9 +230,9 @@ def test_looking_changes_no_byte(bank):
 def published(tmp_path_factory):
     """A simulated release of made-up people, in a folder beside its agreement."""
     folder = tmp_path_factory.mktemp("published")
-    from copublish.tools.drafting.demo import write_demo
+    from support.examples import write_specialization_demo
 
-    write_demo(folder, 400)
+    write_specialization_demo(folder, 400)
     data = {"bank": folder / "bank.parquet", "loans": folder / "loans.csv"}
     cp.simulate(folder / "agreement.toml", data).write(folder / "release")
     return folder
