@@ -5,14 +5,9 @@
 # what columns say about the class ([which mechanism](../which-mechanism.md)).
 
 # %%
-import tomllib
-from pathlib import Path
-
 import copublish as cp
 
-content = tomllib.loads(Path("demo/agreement.toml").read_text())
-content["mechanism"] = {"name": "marginals"}
-agreement = cp.agreement_from_mapping(content)
+agreement = cp.load_agreement("demo/agreement.toml")
 
 # %% [markdown]
 # ## Keep some people aside

@@ -126,7 +126,7 @@ def test_a_signed_release_verifies_where_the_plug_in_is_not_installed(tmp_path: 
 @pytest.mark.slow
 def test_without_the_plug_in_its_name_is_unknown(folder: Path):
     refused = " ".join(simulate(folder, "nowhere", "ideal", None, code=3).split())
-    assert f"mechanism.name: '{NAME}' is not one of 'specialization'" in refused
+    assert f"mechanism.name: '{NAME}' is not one of 'marginals'" in refused
     assert not (folder / "nowhere").exists()
 
 

@@ -138,7 +138,8 @@ def draft_together(north: Person, south: Person) -> None:
     hands.press("text=Add beside")
     assert page.input_value("#columns-1-values").split("\n") == ["coast", "hills", "plain", "island"]
     hands.choose("#mechanism", "hpdp")
-    hands.fill("#mechanism_more", "")
+    page.wait_for_selector("#said-delta >> text=only Gaussian noise needs it")
+    hands.fill("#delta", "")
     hands.press("summary:has-text('More keys of the agreement')")
     hands.fill("#more", "no TOML")
     hands.press("button:text-is('Save')")
@@ -156,7 +157,7 @@ def draft_together(north: Person, south: Person) -> None:
     assert page.evaluate("document.getElementById('name').getBoundingClientRect().top") < 900, "fields come first"
     page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     south.hands.choose("#mechanism", "hpdp")
-    south.hands.fill("#mechanism_more", "")
+    south.hands.fill("#delta", "")
     south.hands.press("button:text-is('Save')")
     south.page.wait_for_selector("text=Saved as agreement.toml")
     hands.press("text=Merge with...")

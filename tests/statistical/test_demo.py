@@ -1,8 +1,8 @@
 """The demo's intervals beside the truth of its made-up people.
 
-Sample size: 20 releases of the demo's 20,000 people with seeds, 14 questions each. An interval fails to hold the truth in at most 5
-of 100 releases, so a question fails more than 7 times in 20 releases with probability below 10^-5, and any of the 14
-below 2 * 10^-4. Seeds are fixed: the outcome is the same in every run.
+Sample size: 20 releases of the demo's 20,000 people with seeds, 14 questions each. An interval fails to hold the truth
+in at most 5 of 100 releases, so a question fails more than 7 times in 20 releases with probability below 10^-5, and any
+of the 14 below 2 * 10^-4. Seeds are fixed: the outcome is the same in every run.
 """
 
 from __future__ import annotations

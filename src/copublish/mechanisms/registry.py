@@ -29,17 +29,17 @@ from copublish.mechanisms.vhdp import Vhdp
 
 AnyMechanism = Mechanism[Any, Any]
 
-FIRST_CHOICE = "marginals"
-"""What the agreement that `copublish init` writes asks for."""
-
 GROUP = "copublish.mechanisms"
 """Entry points of this group name a class of `Mechanism`."""
 
 LONGEST_REASON = 1_000
 """Characters of what a plug-in raised that are shown."""
 
-SHIPPED: tuple[AnyMechanism, ...] = (Specialization(), Marginals(), Copula(), Hpdp(), Vhdp(), IdpIr())
-"""The mechanisms that come with copublish."""
+SHIPPED: tuple[AnyMechanism, ...] = (Marginals(), Specialization(), Copula(), Hpdp(), Vhdp(), IdpIr())
+"""The mechanisms that come with copublish, the recommended one first."""
+
+FIRST_CHOICE = SHIPPED[0].name
+"""The mechanism of a draft, unless somebody asks for another one."""
 
 _by_name: dict[str, AnyMechanism] = {}
 
@@ -165,7 +165,7 @@ NOT_PRIVATE = " (not differential privacy)"
 
 
 def mechanism_names() -> list[str]:
-    """What an agreement can write as the name of its mechanism."""
+    """The names that an agreement can write for its mechanism, the recommended one first."""
     return [known.name for known in mechanisms()]
 
 

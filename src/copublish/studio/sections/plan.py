@@ -115,6 +115,7 @@ def _page(request: Request, *problems: FormProblem) -> Response:
         step_number=_step(epsilon),
         names=names,
         labels=cp.drafts.mechanism_labels(),
+        first_choice=cp.drafts.mechanism_names()[0],
         refused=refused,
         why_not=why_not,
         files=choices(situation.desk),
