@@ -30,10 +30,10 @@ help:
 
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-# What those who publish need: the program with its secure engine.
+# What those who publish need: the program with its secure engine, and the page.
 $(SECURE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) --editable '.[secure]'
+	$(INSTALL) --editable '.[secure,studio]'
 	touch $@
 
 # What those who develop need besides: test tools, Spark, Ray, the documentation's tools, the papers' reproduction.

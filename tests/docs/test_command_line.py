@@ -84,6 +84,16 @@ def test_the_demo_fits_two_screens(tmp_path):
     assert max(map(len, rest)) <= 100
 
 
+def test_make_demo_installs_the_engine_and_the_page_in_versions_that_are_written_down():
+    dry = subprocess.run(["make", "-n", "-B", "demo", "PYTHON=python"], cwd=ROOT, capture_output=True, text=True)
+    assert re.search(r"pip install .*--constraint constraints.txt --editable '\.\[secure,studio\]'", dry.stdout)
+    assert dry.stdout.splitlines()[-1].endswith("copublish demo demo --force")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    written = {line.partition("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    named = {re.split(r"[<>=\[]", library)[0] for extra in ("secure", "studio") for library in extras[extra]}
+    assert {"spu", "starlette"} <= named <= written
+
+
 def test_describe_prints_every_disclosure_and_its_exact_sum(demo):
     described = json.loads(run("describe", "agreement.toml", "--format", "json", cwd=demo).stdout)
     from fractions import Fraction

@@ -69,7 +69,9 @@ def demo(
     note(f"A bank and a lender know {records:,} people together. All of them are made up.")
     release = _simulate(folder, files) if engine is EngineChoice.IDEAL else _run(folder, files)
     _print_beside_truth(load_release(release), records)
-    note(f"All of it: copublish show {release}. Or change {folder / 'agreement.toml'} and run it again.")
+    agreement = folder / "agreement.toml"
+    note(f"All of it: copublish show {release}. Or change {agreement} and run it again.")
+    note(f"As a page: copublish studio --agreement {agreement} --data-folder {folder}")
 
 
 def _print_beside_truth(release: Release, records: int) -> None:

@@ -195,7 +195,7 @@ def test_a_draft_of_vhdp_protects_informative_columns_and_says_what_it_needs():
     assert "columns that tell more about the label get less epsilon" in Path("agreement.toml").read_text()
     init("b.toml", "--from", "clinic.csv", "--mechanism", "copula")
     assert drafted("b.toml")["mechanism"] == {"name": "copula"} and "budget" not in drafted("b.toml")
-    assert "please answer one of specialization" in init("c.toml", "--mechanism", "vhpd", code=2)
+    assert "please answer one of marginals, specialization" in init("c.toml", "--mechanism", "vhpd", code=2)
 
 
 def test_a_file_without_a_line_of_names_is_warned_of():
