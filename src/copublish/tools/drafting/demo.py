@@ -99,9 +99,14 @@ neighbors = "add-remove"         # protects a person's presence; "replace" prote
 """
 
 
+FEW_ROUNDS = """\
+rounds = 6                       # pairs of columns that are chosen, at most; without this line 30, which take longer
+"""
+
+
 def example_agreement() -> str:
     """A complete agreement, the one `copublish demo` runs."""
-    return PREAMBLE + COLUMNS_AND_PARTIES + mechanism_named(FIRST_CHOICE).settings.example
+    return PREAMBLE + COLUMNS_AND_PARTIES + mechanism_named(FIRST_CHOICE).settings.example + FEW_ROUNDS
 
 
 JOBS = np.array(["builder", "driver", "cook", "clerk", "manager", "retired", "student"])
