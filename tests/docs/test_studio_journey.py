@@ -138,7 +138,6 @@ def draft_together(north: Person, south: Person) -> None:
     hands.press("text=Add beside")
     assert page.input_value("#columns-1-values").split("\n") == ["coast", "hills", "plain", "island"]
     hands.choose("#mechanism", "hpdp")
-    page.wait_for_selector("#said-delta >> text=only Gaussian noise needs it")
     hands.fill("#delta", "")
     hands.press("summary:has-text('More keys of the agreement')")
     hands.fill("#more", "no TOML")
