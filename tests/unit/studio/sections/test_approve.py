@@ -77,7 +77,7 @@ def test_the_page_says_what_describe_says_and_what_the_ledger_has(homes):
     assert all(row[0] in page and row[3] in page for row in described.opened)
     assert "Set a limit: without one nothing may be spent" in page
     assert "must be a number above 0" in bank.submit("/approve/limit", {"limit_epsilon": "-1"}).text
-    page = bank.submit("/approve/limit", {**ledger_in(page), "limit_epsilon": "3"}).text
+    page = bank.submit("/approve/limit", {**ledger_in(page), "limit_epsilon": "3", "limit_delta": "1e-5"}).text
     row = re.findall(r'data-label="(?:spent before|this release|left after|limit)">([^<]*)<', page)
     assert row == ["0", "1", "2", "3"]
     assert str(cp.ledger.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon) == "3"
@@ -88,8 +88,10 @@ def test_the_page_says_how_epsilon_is_divided_between_columns(rule, homes):
     folders, at = homes
     file = folders["bank"] / "agreement.toml"
     before, _, _ = file.read_text().partition("[mechanism]")
-    before = before.replace("public = false", "public = true").replace(
-        'neighbors = "add-remove"', 'neighbors = "replace"'
+    before = (
+        re.sub(r"^delta = .*\n", "", before, flags=re.M)
+        .replace("public = false", "public = true")
+        .replace('neighbors = "add-remove"', 'neighbors = "replace"')
     )
     file.write_text(f'{before}[mechanism]\nname = "vhdp"\n[budget]\nallocation = "{rule}"\n')
     page = html.unescape(at("bank").get("/approve").text)

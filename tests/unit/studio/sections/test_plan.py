@@ -15,6 +15,7 @@ import copublish as cp
 from copublish.studio.context import Situation
 from copublish.studio.sections.run import predicted_seconds
 from copublish.tools.planning.links import keep_link
+from support.examples import specialization_example
 from support.studio import desk_in, entered
 
 SCRIPT = "<script>alert(1)</script>"
@@ -47,7 +48,8 @@ def job(folder, number, mechanism, *, area=None, raw=False, state="complete", ep
         (place / "result.json").write_text(json.dumps(found))
 
 
-def test_an_epsilon_is_said_in_words_and_in_people(browser):
+def test_an_epsilon_is_said_in_words_and_in_people(browser, tmp_path):
+    (tmp_path / "agreement.toml").write_text(specialization_example())
     page = html.unescape(browser.get("/plan", params={"epsilon": "1"}).text)
     # 1 / (1 + 1/e) is 0.731; noise of 0.6 epsilon on counts: 95 % lie within 5, by the geometric series.
     assert "can become at most 74 % sure that a person is in the data" in page
@@ -61,8 +63,9 @@ def test_an_epsilon_is_said_in_words_and_in_people(browser):
     assert wrong.status_code == 422 and SCRIPT not in wrong.text and 'href="#epsilon"' in wrong.text
 
 
-def test_the_error_that_people_can_bear_gives_the_smallest_epsilon(browser):
-    agreement = cp.agreement_from_mapping(cp.drafts.draft().content)
+def test_the_error_that_people_can_bear_gives_the_smallest_epsilon(browser, tmp_path):
+    (tmp_path / "agreement.toml").write_text(specialization_example())
+    agreement = cp.load_agreement(tmp_path / "agreement.toml")
     found = cp.planning.epsilon_for_error(agreement, 5)
     assert cp.planning.meaning(agreement, found).errors[0].people <= 5
     below = f"{float(found) - 0.01:.2f}"
