@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from copublish.tools.drafting.form import DraftForm
     from copublish.tools.drafting.headers import dictionary_from_text, draft
     from copublish.tools.drafting.merge import compare_drafts, merge_drafts
+    from copublish.tools.drafting.questions import with_questions
     from copublish.tools.drafting.text import draft_text
 else:
     __getattr__, __dir__ = lazy_names(
@@ -30,6 +31,7 @@ else:
             "copublish.tools.drafting.form": ("DraftForm",),
             "copublish.tools.drafting.headers": ("dictionary_from_text", "draft"),
             "copublish.tools.drafting.merge": ("compare_drafts", "merge_drafts"),
+            "copublish.tools.drafting.questions": ("with_questions",),
             "copublish.tools.drafting.text": ("draft_text",),
         },
     )
@@ -52,4 +54,5 @@ __all__ = [
     "mechanism_names",
     "merge_drafts",
     "save_draft",
+    "with_questions",
 ]

@@ -137,17 +137,19 @@ class Grid(Section):
         edges: At these numbers.
         count: Into so many equal cells.
         round: Into about so many cells at round numbers, narrow near 0 and wide away from it.
+        also: At these numbers besides, because somebody has asked for them.
     """
 
     step: Number | None = None
     edges: tuple[Number, ...] | None = None
     count: Whole | None = Field(default=None, ge=2, le=MAX_THRESHOLDS + 1)
     round: Whole | None = Field(default=None, ge=2, le=MAX_ROUND_CELLS)
+    also: tuple[Number, ...] | None = None
 
     @model_validator(mode="after")
     def _check_one_way(self) -> Grid:
         if sum(way is not None for way in (self.step, self.edges, self.count, self.round)) != 1:
-            raise ValueError("give exactly one of 'step', 'edges', 'count' and 'round'")
+            raise ValueError("give exactly one of 'step', 'edges', 'count' and 'round', and 'also' beside it if needed")
         if self.step is not None and self.step <= 0:
             raise ValueError(f"'step' must be above 0, got {self.step}")
         return self
@@ -163,9 +165,10 @@ class Grid(Section):
         with decimal.localcontext(decimal.Context(prec=2 * MAX_DIGITS)):  # not the caller's
             found = self._find_thresholds(lower, upper, decimals)
         increase = all(a < b for a, b in pairwise(found))
-        if not increase or not all(lower < threshold <= upper for threshold in found):
+        if not increase or not all(lower < threshold <= upper for threshold in (*found, *(self.also or ()))):
             way = "'edges'" if self.edges is not None else "split points"
             raise ValueError(f"{way} must increase and lie above {lower} and not above {upper}")
+        found = tuple(sorted({*found, *(self.also or ())}))
         if len(found) > MAX_THRESHOLDS:
             raise ValueError(f"at most {MAX_THRESHOLDS} split points are allowed, got {len(found)}")
         return found

@@ -9,11 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from copublish.cli.init_questions import Owner, ask_about_columns, ask_essentials, ask_for_columns, option
+from copublish.cli.init_questions import (
+    Owner,
+    ask_about_columns,
+    ask_essentials,
+    ask_for_columns,
+    ask_questions,
+    option,
+)
 from copublish.cli.merge_command import tell_what_is_open, what_is_open
 from copublish.cli.terminal import note
-from copublish.errors import CopublishError
-from copublish.rows.agreed_columns import column_types
+from copublish.errors import CopublishError, visible
 from copublish.rows.sources import source_from
 from copublish.tools.drafting.answers import (
     column_from,
@@ -26,7 +32,17 @@ from copublish.tools.drafting.answers import (
 )
 from copublish.tools.drafting.demo import example_agreement
 from copublish.tools.drafting.dictionary import Dictionary, read_dictionary
-from copublish.tools.drafting.draft import Decided, Draft, Essentials, PartyColumns, columns_of, draft_agreement
+from copublish.tools.drafting.draft import (
+    Decided,
+    Draft,
+    Essentials,
+    PartyColumns,
+    columns_of,
+    draft_agreement,
+    whole_numbers,
+)
+from copublish.tools.drafting.headers import described_columns, party_columns
+from copublish.tools.drafting.questions import with_questions
 from copublish.tools.drafting.text import draft_text
 
 PARTY_AND_DATA = re.compile(r"(?P<party>[A-Za-z0-9][A-Za-z0-9._-]*)=(?P<data>.+)", re.S)
@@ -69,6 +85,14 @@ def init(
         str | None,
         typer.Option(help="The mechanism whose sections are drafted. Default: the first choice, as in the example."),
     ] = None,
+    question: Annotated[
+        list[str] | None,
+        typer.Option(help="What the release must answer, like 'mean cost by stage' or 'age under 30'. Repeat it."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Column to draft although it seems to identify people. Repeat it for several."),
+    ] = None,
     offer_values: Annotated[
         bool,
         typer.Option(
@@ -85,9 +109,10 @@ def init(
 
     With --from it drafts the attributes from the column names and types of your data, and with --dictionary from a
     public code book. Of your data no value gets into the draft, because an agreement is public: what is not known
-    is marked FILL IN, for you to take from public knowledge. Every party drafts its own columns, and 'copublish
-    merge' makes one agreement of the drafts. Asks for the essentials at a terminal. Without --from and --dictionary
-    it writes a complete example, or asks.
+    is marked FILL IN, for you to take from public knowledge. Columns that seem to identify people are left out, and
+    named to you alone. What --question asks becomes required tables and cut points. Every party drafts its own
+    columns, and 'copublish merge' makes one agreement of the drafts. Asks for the essentials at a terminal. Without
+    --from and --dictionary it writes a complete example, or asks.
 
     Example: copublish init agreement.toml --from bank.csv
 
@@ -117,13 +142,12 @@ def init(
         "has_class": False if no_class else None,
     }
     said_something = any(value is not None for value in (*given.values(), identifier, class_, party))
+    said_something = said_something or bool(question or keep)
     if not (owners or described or asking or said_something):
         path.write_text(example_agreement(), encoding="utf-8")
         note(f"Wrote {path}, a complete example. Then: copublish describe {path}")
         return
-    parts = [PartyColumns(owner.party, column_types(owner.source)) for owner in owners]
-    if not parts:
-        parts = [PartyColumns(party, dict.fromkeys(described, "unknown"))]
+    parts = [party_columns(owner.party, owner.source) for owner in owners] or [described_columns(party, described)]
     known = list(columns_of(parts))
     given["identifier"] = option(identifier, column_from(known), "--identifier")
     # A class that this party does not hold is named all the same, and the dictionary may know it.
@@ -131,13 +155,17 @@ def init(
     given["class_name"] = option(class_, column_from([*known, *elsewhere] if described else []), "--class")
     said = {key: value for key, value in given.items() if value is not None}
     parties = [part.party for part in parts if part.party is not None]
-    essentials, decided = Essentials(**said, parties=parties), Decided()
+    kept = [str(option(column, column_from(known), "--keep")) for column in keep or []]
+    essentials, decided = Essentials(**said, parties=parties), Decided(kept=kept)
     if asking:
         essentials = ask_essentials(said, parts, described)
         if not known:
             parts = [PartyColumns(party, dict.fromkeys(ask_for_columns(essentials), "unknown"))]
-        decided = ask_about_columns(essentials, parts, described, owners if offer_values else [])
-    draft = draft_agreement(essentials, parts, described, decided)
+        decided = ask_about_columns(essentials, parts, described, owners if offer_values else [], kept)
+    draft, whole = draft_agreement(essentials, parts, described, decided), whole_numbers(parts, described)
+    draft = with_questions(draft, question or [], whole=whole)
+    if asking and not question:
+        draft = ask_questions(draft, whole)
     path.write_text(draft_text(draft), encoding="utf-8")
     _tell(path, draft, owners, parts, described)
 
@@ -183,6 +211,12 @@ def _tell(path: Path, draft: Draft, owners: list[Owner], parts: list[PartyColumn
         note("The column names (of a CSV file: its first line) stand in the draft, which others will see.")
         if any(_looks_like_a_value(name) for part in parts for name in part.types):
             note("WARNING: a column is called by a number. If the data have no line of column names, delete the draft.")
+    if draft.left_out:
+        listed = [f"'{visible(column)}': {why}" for column, why in draft.left_out.items()]
+        note("\n  - ".join(["Left out, because they seem to identify people (this is said to you alone):", *listed]))
+        note("Those that are to be published all the same are named with --keep NAME.")
+    for sentence in draft.notes:
+        note(visible(sentence))
     types = columns_of(parts)
     unused = [f"'{name}'" for name in dictionary if owners and name not in types]
     if unused:

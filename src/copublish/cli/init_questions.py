@@ -5,7 +5,7 @@ An answer is checked while it is typed, and asked for again until it can be used
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -13,7 +13,7 @@ import typer
 
 from copublish.agreement.loading import FILL_IN
 from copublish.cli.terminal import note
-from copublish.errors import visible
+from copublish.errors import AgreementError, visible
 from copublish.rows.agreed_columns import column_types, offered_values
 from copublish.rows.sources import Source
 from copublish.tools.drafting.answers import (
@@ -30,7 +30,16 @@ from copublish.tools.drafting.answers import (
     values_from,
 )
 from copublish.tools.drafting.dictionary import Dictionary
-from copublish.tools.drafting.draft import Decided, Essentials, PartyColumns, columns_of, looks_like_identifier
+from copublish.tools.drafting.draft import (
+    Decided,
+    Draft,
+    Essentials,
+    PartyColumns,
+    columns_of,
+    identifying_columns,
+    looks_like_identifier,
+)
+from copublish.tools.drafting.questions import takes_questions, with_questions
 
 T = TypeVar("T")
 
@@ -137,10 +146,21 @@ def _class_from(known: Sequence[str]) -> Callable[[str], str]:
 
 
 def ask_about_columns(
-    essentials: Essentials, parts: list[PartyColumns], dictionary: Dictionary, offering: Sequence[Owner]
+    essentials: Essentials,
+    parts: list[PartyColumns],
+    dictionary: Dictionary,
+    offering: Sequence[Owner],
+    kept: Sequence[str] = (),
 ) -> Decided:
-    """Ask about every column what the dictionary leaves open."""
-    types = columns_of(parts)
+    """Ask whether columns that seem to identify people are published, and about the others what is open."""
+    identifying = identifying_columns(essentials, parts, dictionary)
+    kept = [
+        column
+        for column, why in identifying.items()
+        if column in kept or confirm(f"'{visible(column)}' seems to identify people: {why}. Publish it all the same?")
+    ]
+    unpublished = set(identifying) - set(kept)
+    types = {column: kind for column, kind in columns_of(parts).items() if column not in unpublished}
     values: dict[str, Any] = dict(_confirmed_values(offering, types, dictionary, essentials))
     kinds: dict[str, Any] = {}
     bounds: dict[str, Any] = {}
@@ -160,7 +180,29 @@ def ask_about_columns(
             values[column] = ask(f"Values of '{column}', divided by |", values_from)
         elif kinds.get(column) != FILL_IN:
             bounds[column] = ask(f"Bounds of '{column}', like 0..120", bounds_from)
-    return Decided(kinds=_without_open(kinds), values=_without_open(values), bounds=_without_open(bounds))
+    return Decided(kinds=_without_open(kinds), values=_without_open(values), bounds=_without_open(bounds), kept=kept)
+
+
+def ask_questions(draft: Draft, whole: Collection[str]) -> Draft:
+    """Ask what the release must answer, one question after the other, if the mechanism takes questions."""
+    if not takes_questions(draft):
+        return draft
+    note(
+        "Which questions must it answer? Their tables are measured for sure. Like: mean cost by stage; age under 30; "
+        "age, sex, region. Enter when there is no other."
+    )
+
+    def checked(answer: str) -> Draft | None:
+        try:
+            return with_questions(draft, [answer], whole=whole) if answer.strip() else None
+        except AgreementError as exc:
+            raise typer.BadParameter("; ".join(exc.problems)) from None
+
+    while (
+        answered := typer.prompt("A question", default="", show_default=False, value_proc=checked, err=True)
+    ) is not None:
+        draft = answered
+    return draft
 
 
 def _without_open(answers: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from copublish.tools.drafting.draft import Content, Draft
 from copublish.tools.drafting.fields import draft_problems
 from copublish.tools.drafting.files import load_draft
 from copublish.tools.drafting.merge import merge_drafts
+from copublish.tools.drafting.questions import with_questions
 from copublish.tools.drafting.text import draft_text
 
 
@@ -24,6 +25,10 @@ def register(app: typer.Typer) -> None:
 def merge(
     drafts: Annotated[list[Path], typer.Argument(help="The drafts, one of each party.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Where to write the agreement.")] = Path("agreement.toml"),
+    question: Annotated[
+        list[str] | None,
+        typer.Option(help="A question that the release must answer, like 'mean cost by stage'. Repeat it."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
@@ -31,16 +36,17 @@ def merge(
 
     Every party drafts its own columns with 'copublish init'; drafts hold no data, so they can be sent around. What
     one draft leaves open (FILL IN) another one may say. Where two say something different, nothing is written and
-    every conflict is named with all sides: agree, write the same in all drafts, and merge again.
+    every conflict is named with all sides: agree, write the same in all drafts, and merge again. What --question asks
+    may be about columns of several parties.
 
-    Example: copublish merge bank.toml loans.toml --out agreement.toml
+    Example: copublish merge bank.toml loans.toml --out agreement.toml --question 'mean balance by purpose'
     """
     if out.exists() and not force:
         raise CopublishError(f"'{out}' exists. Choose another --out, or add --force to replace it.")
     names = [str(path) for path in drafts]
     if len(set(names)) < len(names) or len(names) < 2:
         raise typer.BadParameter("name at least two drafts, each once", param_hint="DRAFTS")
-    merged = merge_drafts({str(path): load_draft(path) for path in drafts})
+    merged = with_questions(merge_drafts({str(path): load_draft(path) for path in drafts}), question or [])
     out.write_text(draft_text(merged), encoding="utf-8")
     open_questions = what_is_open(merged.content, out)
     if output is Format.JSON:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from copublish.agreement.model import Agreement
 from copublish.files.regular import open_regular
+from copublish.rows.categories import categories_of
 from copublish.rows.csv_files import csv_options
 from copublish.rows.encoding import as_text
 from copublish.rows.sources import OPEN_FILES, OpenSource, Source, open_source
@@ -52,7 +53,9 @@ def column_types(source: Source) -> dict[str, ColumnType]:
     """
     with open_source(source) as opened:
         if not _is_csv(source):
-            return {name: _type(kind, of_text=False) for name, kind in opened.table.schema().items()}
+            types = {name: _type(kind, of_text=False) for name, kind in opened.table.schema().items()}
+            # Codes that are whole numbers are categories where their owner's file calls them so.
+            return types | dict.fromkeys(categories_of(source), "text")
         if opened.table.limit(1).count().execute() == 0:
             return dict.fromkeys(opened.table.columns, "unknown")
         with _typed_csv(Path(str(source)), opened) as table:
@@ -60,13 +63,16 @@ def column_types(source: Source) -> dict[str, ColumnType]:
 
 
 def offered_values(source: Source, columns: Sequence[str], *, at_most: int) -> Iterator[tuple[str, list[OfferedValue]]]:
-    """Yield, for every column with few values, these values as they are read in a run, in alphabetical order.
+    """Yield, for every column with few values, these values as they are read in a run.
+
+    They come in alphabetical order, and those of a column that is called ordered in that order.
 
     Args:
         source: The owner's data.
         columns: Which columns.
         at_most: How many values a column may have; one with more is left out, since nobody confirms them one by one.
     """
+    ordered = categories_of(source)
     with open_source(source) as opened:
         for column in columns:
             texts = opened.table.select(as_text(opened.table[column]).cast("string").name("text"))
@@ -79,6 +85,8 @@ def offered_values(source: Source, columns: Sequence[str], *, at_most: int) -> I
                 .to_pyarrow()
                 .to_pylist()
             )
+            rank = {text: place for place, text in enumerate(ordered.get(column) or ())}
+            found.sort(key=lambda row: rank.get(row["text"], len(rank)))
             if 0 < len(found) <= at_most:
                 yield column, [OfferedValue(row["text"], row["rows"] < FEW_ROWS) for row in found if row["text"]]
 

@@ -60,7 +60,7 @@ def test_no_file_is_dropped_and_every_column_keeps_its_party():
 
 
 def test_a_draft_says_what_types_say_and_leaves_the_rest_open():
-    told = init("--from", "clinic.parquet")
+    told = init("--from", "clinic.parquet", "--keep", "born")
     draft, text = drafted(), Path("agreement.toml").read_text()
     kinds = {name: said["kind"] for name, said in draft["attributes"].items()}
     assert kinds == {
@@ -146,7 +146,7 @@ def test_answers_are_checked_while_they_are_typed():
     answers = [
         *("bad name", "study", "people-2026", "alone", "clinic, registry", "sideways", "arbitrary"),
         *("nobody", "person_id", "ill", "no,yes", "0.5", "many", "2000"),
-        *("perhaps", "category", "1|2|3", "10..1", "0..100000", "", "", "", "no|yes"),
+        *("n", "perhaps", "category", "1|2|3", "10..1", "0..100000", "", "", "no|yes", ""),
     ]
     told = init("--from", "clinic.csv", "--ask", answers="\n".join(answers) + "\n")
     for words in ("letters, digits", "at least 2 parties", "horizontal, vertical or arbitrary", "no column 'nobody'"):

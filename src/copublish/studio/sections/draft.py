@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,8 @@ def show_form(
     problems: Sequence[FormProblem] = (),
     changed: Sequence[str] | None = None,
     opened: str = "",
+    left_out: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
 ) -> Response:
     """The page with fields.
 
@@ -111,6 +114,8 @@ def show_form(
         problems: Why something was not done.
         changed: What the file says differently from the fields, if somebody else has written it.
         opened: The field that somebody is at: its row is shown unfolded, though it may be complete.
+        left_out: Columns that seem to identify people, with what says so.
+        notes: Sentences about the data.
     """
     desk = desk_of(request)
     here = checked(form, desk.agreement_file.parent)
@@ -130,6 +135,8 @@ def show_form(
         said=here.by_field,
         saved=saved,
         changed=changed,
+        left_out=left_out or {},
+        notes=notes,
         started_from=cp.drafts.hash_of_file(desk.agreement_file) if started_from is None else started_from,
         hash_now=cp.drafts.hash_of_file(desk.agreement_file),
         file_name=desk.agreement_file.name,
@@ -178,11 +185,33 @@ def edit(request: Request, form: FormData) -> Response:
         typed.add(kind)
     elif act == "remove" and kind in ROWS and number.isdecimal():
         typed.remove(kind, int(number))
+    elif act == "keep":
+        keep(typed, [value for name, value in form.items() if name.startswith("keep-") and isinstance(value, str)])
     elif act == "identity" and number.isdecimal() and int(number) < len(typed.parties):
         row = typed.parties[int(number)]
         row.certificate = cp.identities.own_fingerprint(row.name) or row.certificate
     at = request.headers.get("hx-trigger-name") or f"{kind}-{number}-"
-    return show_form(request, typed, started_from=text_of(form, STARTED_FROM), opened=at)
+    drafted = {row.name for row in typed.columns}
+    left_out = {column: why for column, why in left_out_from(form).items() if column not in drafted}
+    return show_form(request, typed, started_from=text_of(form, STARTED_FROM), opened=at, left_out=left_out)
+
+
+def keep(typed: cp.drafts.DraftForm, columns: Sequence[str]) -> None:
+    """Add rows for columns that were left out and are to be published."""
+    holder = typed.parties[0].name if len(typed.parties) == 1 and typed.partition != "horizontal" else ""
+    for column in columns:
+        if column not in [row.name for row in typed.columns]:
+            typed.add("columns")
+            typed.columns[-1].name, typed.columns[-1].held_by = column, holder
+
+
+def left_out_from(form: FormData) -> dict[str, str]:
+    """The columns that were left out when the draft was begun, which its form carries."""
+    try:
+        found = json.loads(text_of(form, "left_out") or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return {str(column): str(why) for column, why in found.items()} if isinstance(found, dict) else {}
 
 
 def save(request: Request, form: FormData) -> Response:
@@ -245,10 +274,13 @@ def start(request: Request, form: FormData) -> Response:
         sentences = exc.problems if isinstance(exc, cp.AgreementError) else [_plain(exc)]
         return start_page(request, form, [FormProblem(sentence, _start_field(sentence)) for sentence in sentences])
     desk = desk_of(request)
-    if desk.agreement_file.exists():
-        return show_form(request, cp.drafts.DraftForm.of(draft))
-    cp.drafts.save_draft(cp.drafts.draft_text(draft), desk.agreement_file, started_from="")
-    return RedirectResponse("/draft?saved", 303)
+    is_new = not desk.agreement_file.exists()
+    if is_new:
+        cp.drafts.save_draft(cp.drafts.draft_text(draft), desk.agreement_file, started_from="")
+    if is_new and not (draft.left_out or draft.notes):
+        return RedirectResponse("/draft?saved", 303)
+    typed = cp.drafts.DraftForm.of(draft)
+    return show_form(request, typed, saved=is_new, left_out=draft.left_out, notes=draft.notes)
 
 
 ESSENTIALS = ("name", "dataset", "partition", "identifier", "class_name", "epsilon", "expected")
@@ -258,7 +290,8 @@ def started_draft(request: Request, form: FormData) -> cp.drafts.Draft:
     """The draft that was asked for.
 
     Privacy:
-        Data are named by a path below the folders of the start; names and types of columns are read, and no value.
+        Data are named by a path below the folders of the start. Names and types of columns get into the draft, and no
+        value; what is said of columns that seem to identify people stays on this page.
     """
     way = text_of(form, "way")
     if way == "example":

@@ -62,6 +62,7 @@ class ColumnEntry:
         values: Its categories, as files write them.
         bounds: The lowest and the highest number.
         is_complete: Whether it says that every record has one of its values, so that none is missing or another one.
+        codes: Of numbers, codes that are none and stand for a missing one.
         unit: Of numbers.
         description: In words; meanings of codes included.
     """
@@ -72,6 +73,7 @@ class ColumnEntry:
     values: tuple[str, ...] | None = None
     bounds: Bounds | None = None
     is_complete: bool = False
+    codes: tuple[str, ...] = ()
     unit: str = ""
     description: str = ""
 
@@ -205,8 +207,14 @@ def _entry(name: str, said: Mapping[str, Any]) -> ColumnEntry:
         raise ValueError(f"kind '{word}' is not known. Write categorical, numerical, identifier or class")
     role = str(said.get("role", "")).strip().lower()
     kind = next((kind for kind in ("identifier", "class") if role in KINDS[kind]), kind)
-    values, labels = _values(said.get("values"))
-    bounds = _bounds(said)
+    if range_ := _range(said.get("values")):
+        if any(key in said for key in ("bounds", "lower", "upper")):
+            raise ValueError("it has bounds twice, once among its values. Write them once")
+        values, labels = None, _meanings(_codes(said["values"]))
+        bounds: Bounds | None = range_.bounds
+        codes = range_.codes
+    else:
+        (values, labels), bounds, codes = _values(said.get("values")), _bounds(said), ()
     if kind is None and values is not None:
         kind = "categorical"
     if kind is None and bounds is not None:
@@ -219,9 +227,50 @@ def _entry(name: str, said: Mapping[str, Any]) -> ColumnEntry:
         values=values,
         bounds=bounds,
         is_complete=_is_complete(said),
+        codes=codes,
         unit=str(said.get("unit", "")).strip(),
         description=description,
     )
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Bounds that stand among the codes of a column, like {"min": 0, "max": 99, "N": "not asked"}.
+
+    Attributes:
+        bounds: With codes that are numbers, like 501 for all above 500, between them.
+        codes: Those that are no number.
+    """
+
+    bounds: Bounds
+    codes: tuple[str, ...]
+
+
+def _range(said: Any) -> _Range | None:
+    """The range that values are; nothing if they are none."""
+    if not isinstance(said, Mapping):
+        return None
+    named = {str(_word(key)): value for key, value in said.items() if isinstance(value, int | Decimal)}
+    bounds = _bounds({end: named[end] for end in ("lower", "upper") if end in named})
+    if bounds is None:
+        return None
+    numbers, others = list(bounds), []
+    for code in _codes(said):
+        try:
+            numbers.append(number_from(code))
+        except ValueError:
+            others.append(code)
+    return _Range(rising(min(numbers), max(numbers)), distinct(tuple(others), at_least=0, what="the list"))
+
+
+def _codes(said: Mapping[str, Any]) -> dict[str, str]:
+    """The codes of a column beside bounds, with what they mean."""
+    ends = ("lower", "upper")
+    return {str(code).strip(): str(meaning).strip() for code, meaning in said.items() if _word(code) not in ends}
+
+
+def _meanings(codes: Mapping[str, str]) -> str:
+    return ", ".join(f"{code} is {meaning}" for code, meaning in codes.items())
 
 
 def _values(said: Any) -> tuple[tuple[str, ...] | None, str]:
@@ -241,7 +290,7 @@ def _values(said: Any) -> tuple[tuple[str, ...] | None, str]:
         distinct(tuple(code.strip() for code, _, _ in pairs), at_least=1, what="the list")
         meanings = {code.strip(): meaning.strip() for code, _, meaning in pairs}
     codes = distinct(tuple(meanings), at_least=1, what="the list")
-    return codes, ", ".join(f"{code} is {meaning}" for code, meaning in meanings.items())
+    return codes, _meanings(meanings)
 
 
 def _is_complete(said: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -13,6 +13,7 @@ from copublish.agreement.domain import format_number
 from copublish.agreement.loading import FILL_IN, places_to_fill_in
 from copublish.agreement.round_grid import FEWEST_STEPS, STEPS_OF_FRACTIONS, round_split_points
 from copublish.rows.agreed_columns import ColumnType
+from copublish.rows.identifying_names import identifying_name
 from copublish.tools.drafting.answers import Bounds
 from copublish.tools.drafting.comments import Comment
 from copublish.tools.drafting.dictionary import ColumnEntry, Dictionary
@@ -54,12 +55,17 @@ class Draft:
         words: Of columns, sentences about each for people: they mean nothing to a run.
         hints: Of places that are to be filled in, what may help.
         comments: Everything else that people have written beside it; a file that is written anew has it, too.
+        left_out: Columns that were not drafted because they seem to identify people, with what says so. For who drafts
+            alone: no file has it.
+        notes: Sentences about the data, for who drafts alone.
     """
 
     content: Content
     words: Mapping[str, Sequence[str]] = field(default_factory=dict)
     hints: Mapping[str, str] = field(default_factory=dict)
     comments: Sequence[Comment] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
+    notes: Sequence[str] = ()
 
     @property
     def open_places(self) -> list[str]:
@@ -69,10 +75,19 @@ class Draft:
 
 @dataclass(frozen=True)
 class PartyColumns:
-    """The columns of one party's data, with their types; the party is not known where a dictionary alone says them."""
+    """The columns of one party's data.
+
+    Attributes:
+        party: Whose they are; not known where a dictionary alone says them.
+        types: Their types.
+        identifying: Why some of them seem to identify people.
+        decimal_commas: Those whose numbers have a decimal comma.
+    """
 
     party: str | None
     types: Mapping[str, ColumnType]
+    identifying: Mapping[str, str] = field(default_factory=dict, repr=False)
+    decimal_commas: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,11 +115,17 @@ class Essentials:
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """What a person said about columns, beyond the dictionary."""
+    """What a person said about columns, beyond the dictionary.
+
+    Attributes:
+        kinds, values, bounds: Of columns.
+        kept: Columns that are to be published although they seem to identify people.
+    """
 
     kinds: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    kept: Collection[str] = ()
 
 
 def looks_like_identifier(column: str) -> bool:
@@ -122,6 +143,30 @@ def columns_of(parts: Sequence[PartyColumns]) -> dict[str, ColumnType]:
             same = kind if known in ("unknown", kind) else known if kind == "unknown" else "unknown"
             found[name] = same
     return found
+
+
+def identifying_columns(
+    essentials: Essentials, parts: Sequence[PartyColumns], dictionary: Dictionary
+) -> dict[str, str]:
+    """Columns that are left out unless somebody says that they are to be published, with what says why.
+
+    A column whose values or bounds stand in the dictionary is as public as they are, unless its name says otherwise.
+    """
+    roles = {entry.name for entry in dictionary.values() if entry.kind in ("identifier", "class")}
+    found: dict[str, str] = {}
+    for part in parts:
+        for column, why in part.identifying.items():
+            entry = dictionary.get(column, ColumnEntry(name=column))
+            is_listed = entry.values is not None or (entry.bounds is not None and identifying_name(column) is None)
+            if column not in (essentials.identifier, essentials.class_name, *roles) and not is_listed:
+                found.setdefault(column, why)
+    return found
+
+
+def whole_numbers(parts: Sequence[PartyColumns], dictionary: Dictionary) -> set[str]:
+    """Columns that are known to have whole numbers."""
+    by_type = {name for name, kind in columns_of(parts).items() if kind == "whole number"}
+    return by_type | {name for name, entry in dictionary.items() if entry.is_whole}
 
 
 def draft_agreement(
@@ -149,7 +194,9 @@ class _Builder:
     def draft(self) -> Draft:
         said = self.said
         identifier, class_name = self._identifier(), self._class_name()
-        left_out = {identifier, class_name, *self._perhaps_identifiers(identifier)}
+        identifying = identifying_columns(said, self.parts, self.dictionary)
+        perhaps = {*self._perhaps_identifiers(identifier), *identifying} - set(self.decided.kept)
+        left_out = {identifier, class_name, *perhaps}
         columns = [column for column in self._shared() if column not in left_out]
         content: Content = {
             "format": 1,
@@ -161,7 +208,7 @@ class _Builder:
                 "identifier": identifier,
                 "expected": said.expected,
                 "public": False,
-                "missing_spellings": ["?", "NA"],
+                "missing_spellings": list(MISSING_SPELLINGS),
             },
             **({"class": self._class(class_name)} if said.has_class else {}),
             "attributes": {},
@@ -179,7 +226,14 @@ class _Builder:
         reasons = textwrap.wrap(choice.reason, WIDTH_OF_COMMENTS)
         comments = [Comment(("mechanism", "name"), f"# {line}", "above") for line in reasons]
         words = {name: self.dictionary[name].words for name in (*columns, class_name) if name in self.dictionary}
-        return Draft(content, {name: said for name, said in words.items() if said}, self.hints, comments)
+        return Draft(
+            content,
+            {name: said for name, said in words.items() if said},
+            self.hints,
+            comments,
+            left_out={column: why for column, why in identifying.items() if column in left_out},
+            notes=[note for part in self.parts for note in _notes(part)],
+        )
 
     def _shared(self) -> Iterator[str]:
         """The columns that are drafted: of whole rows, those that every party has."""
@@ -249,6 +303,8 @@ class _Builder:
             if is_whole and all(bound == int(bound) for bound in bounds or ()):
                 section |= {"decimals": 0}
             section |= {"missing": bounds[0] if entry.is_complete and bounds else "category"}
+            if entry.codes:
+                section["missing_spellings"] = [*MISSING_SPELLINGS, *entry.codes]
         else:
             self.hints[f"{place}.kind"] = KIND_HINTS.get(self.types[column], "")
         return section | self._held_by(column)
@@ -274,6 +330,19 @@ class _Builder:
             return {"held_by": FILL_IN}
         return {"held_by": (holders[0] if len(holders) == 1 else holders) or FILL_IN}
 
+
+def _notes(part: PartyColumns) -> Iterator[str]:
+    """What has to be done about data before they are read as they are meant."""
+    if part.decimal_commas:
+        listed = ", ".join(f"'{name}'" for name in part.decimal_commas)
+        yield (
+            f"Numbers with a decimal comma, which would be read as missing: {listed}. Save the file with decimal "
+            "points before 'check', in pandas with read_csv(..., decimal=',')."
+        )
+
+
+MISSING_SPELLINGS = ("?", "NA")
+"""How a draft says that files write a missing value."""
 
 KIND_OF_TYPE: Mapping[ColumnType, str] = {
     "text": "categorical",

@@ -105,7 +105,7 @@ class ColumnFields:
         name, held_by, kind, missing: As typed; who holds it by names with commas.
         values: Categories as indented text.
         lower, upper: Bounds of a number.
-        grid, cells: In which way it may be split, and the numbers for that.
+        grid, cells, also: In which way it may be split, the numbers for that, and numbers at which it is split besides.
         words: Unit, meaning, and where values or bounds are public: comments in the file, a line for each.
         more: Everything else that the file says of it, as TOML.
     """
@@ -118,6 +118,7 @@ class ColumnFields:
     upper: str = ""
     grid: str = GRIDS[0]
     cells: str = ""
+    also: str = ""
     missing: str = ""
     words: str = ""
     more: str = ""
@@ -134,6 +135,7 @@ class DraftFields:
         class_name, no_class, class_values, class_held_by: Of the class.
         epsilon, delta, neighbors, mechanism: What is spent, and on what.
         records_more, class_more, privacy_more, mechanism_more, more: Everything else of these sections, as TOML.
+        questions: What it must answer besides, a question a line; those that were asked before are `comments`.
         comments: What people have written beside it in the file; nobody sees this field.
         parties, columns: A row of fields for each.
     """
@@ -161,6 +163,7 @@ class DraftFields:
     mechanism: str = ""
     mechanism_more: str = ""
     more: str = ""
+    questions: str = ""
     comments: str = ""
     parties: list[PartyFields] = field(default_factory=list)
     columns: list[ColumnFields] = field(default_factory=list)

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
+from copublish.tools.drafting.comments import comments_from_field
 from copublish.tools.drafting.draft import Draft
 from copublish.tools.drafting.fields import ColumnFields, DraftFields, DraftProblem, PartyFields
 from copublish.tools.drafting.form_fields import FieldsRead, fields_of_draft
+from copublish.tools.drafting.questions import ASKED
 
 
 @dataclass(kw_only=True)
@@ -36,6 +38,15 @@ class DraftForm(DraftFields):
         form.parties = [_filled(PartyFields(), said, f"parties-{number}-") for number in sorted(rows["parties"])]
         form.columns = [_filled(ColumnFields(), said, f"columns-{number}-") for number in sorted(rows["columns"])]
         return form
+
+    @property
+    def asked(self) -> list[str]:
+        """The questions that the file says it was asked, each once."""
+        try:
+            comments = comments_from_field(self.comments)
+        except ValueError:
+            return []
+        return list(dict.fromkeys(one.text.removeprefix(ASKED) for one in comments if one.text.startswith(ASKED)))
 
     def add(self, rows: str) -> None:
         """Add an empty row to `parties` or `columns`."""

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from copublish.agreement.columns import DEFAULT_SPELLINGS
 from copublish.agreement.loading import FILL_IN, is_placeholder
+from copublish.errors import AgreementError
 from copublish.tools.drafting.answers import number_from
 from copublish.tools.drafting.comments import Comment, comments_from_field, comments_to_field
 from copublish.tools.drafting.draft import Content, Draft
@@ -27,6 +28,7 @@ from copublish.tools.drafting.fields import (
     DraftProblem,
     PartyFields,
 )
+from copublish.tools.drafting.questions import with_questions
 from copublish.tools.drafting.text import toml_key, toml_value, tree_from_text, tree_text
 
 Form = TypeVar("Form", bound=DraftFields)
@@ -103,9 +105,11 @@ def _column(name: str, said: Content, words: Sequence[str]) -> ColumnFields:
     elif isinstance(bounds, list) and len(bounds) == 2:
         found.lower, found.upper = map(_text, said.pop("bounds"))
     grid = said.get("grid")
-    if isinstance(grid, Mapping) and len(grid) == 1 and next(iter(grid)) in GRIDS:
-        ((found.grid, cells),) = said.pop("grid").items()
-        found.cells = ", ".join(map(_text, cells)) if isinstance(cells, list) else _text(cells)
+    if isinstance(grid, Mapping) and isinstance(grid.get("also", []), list):
+        ways = [way for way in grid if way != "also"]
+        if len(ways) == 1 and ways[0] in GRIDS:
+            del said["grid"]
+            found.grid, found.cells, found.also = ways[0], _numbers(grid[ways[0]]), _numbers(grid.get("also"))
     found.more = _lines(said)
     return found
 
@@ -117,6 +121,10 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return format(value, "f") if isinstance(value, Decimal) and value.is_finite() else str(value)
+
+
+def _numbers(value: object) -> str:
+    return ", ".join(map(_text, value)) if isinstance(value, list) else _text(value)
 
 
 def _listed(value: object) -> str:
@@ -189,7 +197,12 @@ class FieldsRead:
         }
         words = {row.name: tuple(filter(None, map(str.strip, row.words.splitlines()))) for row in form.columns}
         words[form.class_name] = tuple(filter(None, map(str.strip, form.class_words.splitlines())))
-        return Draft(content, {name: said for name, said in words.items() if said}, comments=self._comments())
+        draft = Draft(content, {name: said for name, said in words.items() if said}, comments=self._comments())
+        try:
+            return with_questions(draft, form.questions.splitlines())
+        except AgreementError as exc:
+            self.problems += [DraftProblem("questions", sentence) for sentence in exc.problems]
+            return draft
 
     def _comments(self) -> Sequence[Comment]:
         try:
@@ -247,16 +260,17 @@ class FieldsRead:
         if row.kind == "numerical":
             bounds = [_number(text) if text else FILL_IN for text in (row.lower, row.upper)]
             found["bounds"] = bounds if row.lower or row.upper else FILL_IN
-            if "grid" not in more and row.cells:  # else the mechanism's own grid
+            if "grid" not in more and (row.cells or row.also):  # else the mechanism's own grid
                 found["grid"] = self._grid(row)
         if row.missing:
             found["missing"] = _number(row.missing) if row.kind == "numerical" else row.missing
         return found | _holders(row.held_by) | more
 
     def _grid(self, row: ColumnFields) -> Any:
+        also = {"also": [_number(text) for text in _items(row.also)]} if row.also else {}
         if row.grid == "edges":
-            return {"edges": [_number(text) for text in _items(row.cells)]}
-        return {row.grid: _number(row.cells)}
+            return {"edges": [_number(text) for text in _items(row.cells)], **also}
+        return {row.grid: _number(row.cells), **also}
 
     def _values(self, name: str, text: str) -> Any:
         if not text.strip():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from decimal import Decimal
 from typing import Any
 
 from copublish.agreement.loading import FILL_IN, is_placeholder
@@ -98,12 +99,38 @@ def _merged_value(place: Path, key: str, sides: Sequence[Side], conflicts: list[
     known = [(who, value) for who, value in sides if not is_placeholder(value)]
     if not known:
         return FILL_IN
+    if key == "grid":
+        known = _with_all_points(known)
+    if place == ("mechanism", "tables", "must") and all(isinstance(value, list) for _, value in known):
+        return _all_tables(known)
     if key not in WHOLE and all(isinstance(value, Mapping) for _, value in known):
         return _merged_tables(place, known, conflicts)
     # The holders of a column add up, which is done when the parties are known.
     if key != "held_by" and not all(_alike(key, known[0][1], value) for _, value in known):
         conflicts.append(Conflict(place, _all_sides(known)))
     return known[0][1]
+
+
+def _with_all_points(sides: Sequence[Side]) -> list[Side]:
+    """Grids, each with the points that any of them has besides: what somebody has asked for contradicts nothing."""
+    points = [point for _, grid in sides if isinstance(grid, Mapping) for point in _listed(grid.get("also"))]
+    if not points:
+        return list(sides)
+    also = sorted(set(points)) if all(isinstance(point, int | Decimal) for point in points) else points
+    return [(who, {**grid, "also": also} if isinstance(grid, Mapping) else grid) for who, grid in sides]
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _all_tables(sides: Sequence[Side]) -> list[Any]:
+    """The required tables of all drafts: each asks for what its own columns have to answer."""
+    found: dict[object, Any] = {}
+    for _, tables in sides:
+        for table in tables:
+            found.setdefault(toml_value(sorted(map(str, table)) if isinstance(table, list) else table), table)
+    return list(found.values())
 
 
 def _alike(key: str, one: Any, other: Any) -> bool:
