@@ -11,8 +11,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import copublish as cp
 from copublish.agreement.loading import FILL_IN, places_to_fill_in
 from copublish.cli import app
+from copublish.errors import CopublishError
+from copublish.tools.drafting.dictionary import dictionary_from_csv
 
 PEOPLE = pd.DataFrame(
     {
@@ -202,3 +205,147 @@ def test_a_file_without_a_line_of_names_is_warned_of():
     Path("rows.csv").write_text("P1,44,cook\nP2,18,clerk\n")
     assert "WARNING: a column is called by a number" in init("--from", "rows.csv")
     assert "WARNING" not in init("b.toml", "--from", "clinic.csv")
+
+
+COSTS = pd.DataFrame(
+    {
+        "patient_id": range(1, 61),
+        "first_name": ["Ann", "Bob", "Cem"] * 20,
+        "remark": [f"remark {number} of the doctor" for number in range(60)],
+        "birth_date": pd.to_datetime(["1950-02-03", "1961-07-09", "1999-01-01"] * 20),
+        "age": [31, 62, 45] * 20,
+        "cost": [100, 20_000, 3_000] * 20,
+        "stage": ["I", "II", "III"] * 20,
+    }
+)
+
+CODES = """name,kind,values,bounds
+patient_id,identifier,,
+age,integer,,0..120
+cost,number,,0..50000
+stage,,I|II|III|IV,
+"""
+
+
+@pytest.fixture
+def costs(folder):
+    COSTS.to_csv("costs.csv", index=False)
+    Path("codes.csv").write_text(CODES)
+
+
+MARGINALS = ["--dictionary", "codes.csv", "--no-class", "--mechanism", "marginals"]
+
+
+@pytest.mark.usefixtures("costs")
+def test_questions_become_required_tables_and_cut_points():
+    asked = ["mean cost by stage", "age over 65 by stage", "cost over 10000"]
+    init("--from", "costs.csv", *MARGINALS, *(word for line in asked for word in ("--question", line)))
+    draft, text = drafted(), Path("agreement.toml").read_text()
+    assert draft["mechanism"]["tables"] == {"must": [["cost", "stage"], ["age", "stage"]], "then": "auto"}
+    assert draft["attributes"]["age"]["grid"] == {"round": 20, "also": [66]}  # ages are whole by the dictionary
+    assert draft["attributes"]["cost"]["grid"]["also"] == [10001]
+    assert all(text.count(f"# asked: {line}\n") == 1 + (line == asked[1]) for line in asked)
+
+
+@pytest.mark.usefixtures("costs")
+def test_a_question_that_cannot_be_read_is_repeated_and_nothing_is_written():
+    told = init_refused(
+        "--from", "costs.csv", *MARGINALS, "--question", "mean cost by stge", "--question", "age over 200"
+    )
+    assert "'mean cost by stge'" in told and "Did you mean 'stage'?" in told
+    assert "'age over 200': a cut at 200 leaves nothing on one side" in told
+    assert "when the drafts are merged: copublish merge" in told
+    assert not Path("agreement.toml").exists()
+    told = init_refused("--from", "costs.csv", "--mechanism", "copula", "--question", "cost by stage")
+    assert "questions need the mechanism 'marginals'" in told
+
+
+def init_refused(*arguments: object) -> str:
+    done = CliRunner().invoke(app, ["init", *map(str, arguments)])
+    assert isinstance(done.exception, CopublishError)
+    return str(done.exception)
+
+
+@pytest.mark.usefixtures("costs")
+def test_questions_are_asked_at_a_terminal_until_there_is_no_other():
+    known = ["--name", "n", "--dataset", "d", "--partition", "vertical", "--epsilon", "1", "--expected", "100"]
+    known += ["--identifier", "patient_id"]
+    answers = ["costs, registry", "n", "n", "n", "mean of", "cost by town", "mean cost by stage", "age < 33", ""]
+    told = init("--from", "costs.csv", "--ask", *MARGINALS, *known, answers="\n".join(answers) + "\n")
+    assert "Which questions must it answer?" in told and "'town' is neither a column" in told
+    assert drafted()["mechanism"]["tables"]["must"] == [["cost", "stage"]]
+    assert drafted()["attributes"]["age"]["grid"]["also"] == [33]
+
+
+@pytest.mark.usefixtures("costs")
+def test_columns_that_seem_to_identify_people_are_left_out_and_named_to_the_owner_alone():
+    told = init("--from", "costs.csv", *MARGINALS)
+    assert list(drafted()["attributes"]) == ["age", "cost", "stage"]
+    text = Path("agreement.toml").read_text()
+    for column, why in (("first_name", "names"), ("remark", "a text of its own"), ("birth_date", "dates of birth")):
+        assert f"'{column}'" in told and why in told
+        assert column not in text
+    init("b.toml", "--from", "costs.csv", *MARGINALS, "--keep", "birth_date", "--keep", "remark")
+    assert list(drafted("b.toml")["attributes"]) == ["remark", "birth_date", "age", "cost", "stage"]
+    assert "no column 'remarks'" in init("c.toml", "--from", "costs.csv", "--keep", "remarks", code=2)
+
+
+@pytest.mark.usefixtures("costs")
+def test_a_column_that_seems_to_identify_people_is_confirmed_at_a_terminal():
+    known = ["--name", "n", "--dataset", "d", "--partition", "vertical", "--epsilon", "1", "--expected", "100"]
+    known += ["--identifier", "patient_id"]
+    answers = ["costs, registry", "n", "", "y", "category", "", ""]
+    init("--from", "costs.csv", "--ask", *MARGINALS, *known, answers="\n".join(answers) + "\n")
+    assert list(drafted()["attributes"]) == ["birth_date", "age", "cost", "stage"]
+
+
+@pytest.mark.usefixtures("costs")
+def test_a_column_with_public_values_is_drafted_whatever_is_in_it():
+    Path("codes.csv").write_text(CODES + "remark,,a|b,\nfirst_name,,,\n")
+    init("--from", "costs.csv", *MARGINALS)
+    assert "remark" in drafted()["attributes"] and "first_name" not in drafted()["attributes"]
+
+
+def test_the_index_that_pandas_writes_is_left_out_with_a_word():
+    PEOPLE.set_index(pd.Index([7, 3, 5] * 20)).to_parquet("people.parquet")
+    told = init("--from", "people.parquet")
+    assert "'__index_level_0__': pandas wrote its index into the file under this name" in told
+    assert "__index_level_0__" not in Path("agreement.toml").read_text()
+
+
+def test_decimal_commas_are_said_with_what_to_do():
+    frame = pd.DataFrame({"rent": [f"{number},50" for number in range(60)], "town": "Springfield"})
+    frame.to_csv("rents.csv", index=False, sep=";")
+    told = init("--from", "rents.csv")
+    assert "Numbers with a decimal comma, which would be read as missing: 'rent'" in told and "decimal=','" in told
+    assert drafted()["attributes"]["rent"]["kind"] == "numerical"
+    assert "decimal" not in Path("agreement.toml").read_text()
+
+
+@pytest.mark.usefixtures("costs")
+def test_parties_ask_about_each_others_columns_when_their_drafts_are_merged():
+    init("a.toml", "--from", "costs.csv", *MARGINALS, "--question", "age under 30 by stage")
+    init("b.toml", "--from", "city hall.csv", "--no-class", "--mechanism", "marginals")
+    merging = ["merge", "a.toml", "b.toml", "--question", "mean cost by rent"]
+    done = CliRunner().invoke(app, merging)
+    assert done.exit_code == 0, done.output
+    assert drafted()["mechanism"]["tables"]["must"] == [["age", "stage"], ["cost", "rent"]]
+    text = Path("agreement.toml").read_text()
+    assert "# asked: mean cost by rent" in text and "# asked: age under 30 by stage" in text
+    done = CliRunner().invoke(app, [*merging, "--question", "cost by rents", "--out", "other.toml"])
+    assert "Did you mean 'rent'?" in str(done.exception) and not Path("other.toml").exists()
+
+
+def test_python_drafts_with_questions_and_says_what_it_left_out():
+    draft = cp.drafts.draft(
+        {"clinic": COSTS},
+        dictionary=dictionary_from_csv(CODES),
+        has_class=False,
+        mechanism="marginals",
+        keep=["birth_date"],
+        questions=["mean cost by stage"],
+    )
+    assert draft.content["mechanism"]["tables"]["must"] == [["cost", "stage"]]
+    assert set(draft.left_out) == {"first_name", "remark"} and "birth_date" in draft.content["attributes"]
+    with pytest.raises(cp.AgreementError, match="keep: there is no column 'nobody'"):
+        cp.drafts.draft({"clinic": COSTS}, keep=["nobody"])

@@ -119,14 +119,13 @@ class _Asking:
             self.attributes[column] = section
         edges = sorted({edge for cut in cuts for edge in self._edges(cut, section)})
         if (bounds := _bounds(section)) is not None:
-            inside = [edge for edge in edges if bounds[0] < edge <= bounds[1]]
-            if not inside:
+            if not any(_divides(cut, bounds) for cut in cuts):
                 listed = " and ".join(dict.fromkeys(format_number(cut.number) for cut in cuts))
                 return (
                     f"a cut at {listed} leaves nothing on one side: '{column}' has the bounds "
                     f"[{format_number(bounds[0])}, {format_number(bounds[1])}]"
                 )
-            edges = inside
+            edges = [edge for edge in edges if bounds[0] < edge <= bounds[1]]
         self._comment(("attributes", column, "grid"), question.line)
         _add_edges(section, edges)
         return None
@@ -193,6 +192,12 @@ def _bounds(section: Content) -> tuple[Decimal, Decimal] | None:
         return None
     lower, upper = map(Decimal, bounds)
     return (lower, upper) if lower.is_finite() and upper.is_finite() else None
+
+
+def _divides(cut: CutPoint, bounds: tuple[Decimal, Decimal]) -> bool:
+    """Whether there are numbers on both sides of a cut."""
+    lower, upper = bounds
+    return lower < cut.number <= upper if cut.side == "at" else lower <= cut.number < upper
 
 
 def _add_edges(section: Content, edges: Sequence[Decimal]) -> None:

@@ -218,3 +218,71 @@ def test_a_mechanism_without_a_promise_says_so_where_it_is_chosen(tmp_path):
     labels = dict(re.findall(r'<option value="([\w-]+)"(?: selected)?>([^<]+)</option>', page))
     assert labels["idp-ir"] == "idp-ir (not differential privacy)" and labels["marginals"] == "marginals"
     assert set(cp.drafts.mechanism_names()) <= set(labels)
+
+
+PATIENTS = "patient_id,first_name,age,cost,stage\n" + "".join(f"{i},Ann,{20 + i},{i}00,I\n" for i in range(30))
+PATIENT_CODES = "name,kind,values,bounds\nage,number,,0..120\ncost,number,,0..50000\nstage,,I|II|III,\n"
+
+
+def begun(tmp_path, **more):
+    (tmp_path / "clinic.csv").write_text(PATIENTS)
+    browser = entered(tmp_path)
+    fields = {"way": "columns", "party": "clinic", "data": str(tmp_path / "clinic.csv"), "identifier": "patient_id"}
+    fields |= {"no_class": "yes", "partition": "vertical", **more}
+    return browser, browser.submit("/draft/start", fields, files={"dictionary": ("d.csv", PATIENT_CODES)})
+
+
+def test_questions_become_tables_and_stay_typed_until_they_can_be_read(tmp_path):
+    browser, page = begun(tmp_path)
+    fields = fields_of(page.text) | {"questions": "mean cost by stge\nage under 33 by stage"}
+    checked = html.unescape(browser.submit("/draft/check", fields).text)
+    assert "'mean cost by stge': 'stge' is neither a column" in checked and "Did you mean 'stage'?" in checked
+    refused = browser.submit("/draft/save", fields)
+    assert refused.status_code == 422
+    assert fields_of(refused.text)["questions"] == fields["questions"], "nothing that was typed is lost"
+    assert 'id="questions" name="questions" aria-describedby="hint-questions said-questions" aria-invalid="true"' in (
+        refused.text
+    )
+    assert "tables" not in (tmp_path / "agreement.toml").read_text()
+
+    fields["questions"] = "mean cost by stage\nage under 33 by stage"
+    assert "must = [[" in html.unescape(browser.submit("/draft/check", fields).text), "seen before it is saved"
+    saved = browser.submit("/draft/save", fields)
+    content = cp.drafts.load_draft(tmp_path / "agreement.toml").content
+    assert content["mechanism"]["tables"] == {"must": [["cost", "stage"], ["age", "stage"]], "then": "auto"}
+    assert content["attributes"]["age"]["grid"] == {"round": 20, "also": [33]}
+    assert fields_of(saved.text)["questions"] == "" and "<li>mean cost by stage</li>" in saved.text
+    again = browser.submit("/draft/save", fields_of(saved.text))
+    assert cp.drafts.load_draft(tmp_path / "agreement.toml").content == content and again.status_code == 200
+
+
+def test_columns_that_seem_to_identify_people_are_left_out_until_their_box_is_ticked(tmp_path):
+    browser, page = begun(tmp_path)
+    assert "first_name" not in (tmp_path / "agreement.toml").read_text()
+    assert "<strong>first_name</strong>: by its name it has names of people" in page.text
+    assert 'name="keep-0" value="first_name"' in page.text and 'value="first_name" checked' not in page.text
+    fields = fields_of(page.text)
+    untouched = browser.submit("/draft/edit", fields | {"act": "refresh"})
+    assert 'name="keep-0" value="first_name"' in untouched.text, "the choice stays while other things are done"
+    kept = browser.submit("/draft/edit", fields | {"act": "keep", "keep-0": "first_name"})
+    assert 'name="keep-0"' not in kept.text
+    browser.submit("/draft/save", fields_of(kept.text))
+    assert cp.drafts.load_draft(tmp_path / "agreement.toml").content["attributes"]["first_name"]["held_by"] == "clinic"
+
+
+@pytest.mark.parametrize("carried", ["[1]", "{", "7", '{"a": {"b": 1}}', "[" * 100_000])
+def test_a_list_of_columns_that_somebody_has_changed_breaks_nothing(tmp_path, carried):
+    browser, page = begun(tmp_path)
+    answer = browser.submit("/draft/edit", fields_of(page.text) | {"act": "keep", "left_out": carried})
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_names_of_columns_that_are_left_out_stay_text(tmp_path, hostile):
+    name = hostile.replace('"', '""')
+    (tmp_path / "clinic.csv").write_text(f'id,"{name} email"\n' + "".join(f"{i},a{i}@b.example\n" for i in range(30)))
+    browser = entered(tmp_path)
+    fields = {"way": "columns", "party": "clinic", "data": str(tmp_path / "clinic.csv"), "identifier": "id"}
+    page = browser.submit("/draft/start", fields).text
+    assert not re.search("<script>alert|<img src=x|onmouseover='|49 email", page)
+    assert f"<strong>{hostile} email</strong>" in html.unescape(page), "it is shown, as text"

@@ -189,3 +189,36 @@ def test_other_answers_are_read_as_people_write_them():
     assert (kind_from("Category"), kind_from("number")) == ("categorical", "numerical")
     with pytest.raises(ValueError, match="codes"):
         kind_from("integer")
+
+
+def test_bounds_among_codes_are_bounds_and_codes_that_are_no_numbers_are_missing():
+    """As the dictionary of NIST's excerpts of the American Community Survey writes them."""
+    said = {
+        "AGEP": {"values": {"min": 0, "max": 99}},
+        "PINCP": {"values": {"N": "N/A (less than 15 years old)", "min": -9000, "max": 1341000}},
+        "POVPIP": {"values": {"N": "N/A", "min": 0, "max": 500, "501": "income above 5 x poverty line"}},
+        "DENSITY": {"values": {"min": 16.3, "max": 52864.7}},
+        "SEX": {"values": {"1": "Male", "2": "Female"}},
+        "PAY": {"values": {"min": "lowest wage", "max": "highest wage"}},
+    }
+    found = dictionary_from_json(json.dumps(said))
+    ranges = {name: (entry.kind, entry.bounds, entry.codes) for name, entry in found.items()}
+    assert ranges == {
+        "AGEP": ("numerical", (0, 99), ()),
+        "PINCP": ("numerical", (-9000, 1341000), ("N",)),
+        "POVPIP": ("numerical", (0, 501), ("N",)),
+        "DENSITY": ("numerical", (Decimal("16.3"), Decimal("52864.7")), ()),
+        "SEX": ("categorical", None, ()),
+        "PAY": ("categorical", None, ()),
+    }
+    assert found["PAY"].values == ("min", "max")
+    assert found["POVPIP"].description == "N is N/A, 501 is income above 5 x poverty line"
+    parts = [PartyColumns("census", dict.fromkeys(found, "text"))]
+    drafted = draft_agreement(Essentials(has_class=False), parts, found).content["attributes"]
+    assert drafted["PINCP"]["missing_spellings"] == ["?", "NA", "N"] and "missing_spellings" not in drafted["AGEP"]
+
+
+@pytest.mark.parametrize("values", ['{"min": 0}', '{"max": 9, "N": "no"}', '{"min": 5, "max": 5}'])
+def test_half_a_range_among_codes_is_named(values):
+    with pytest.raises(AgreementError, match="bound"):
+        dictionary_from_json(f'{{"age": {{"values": {values}}}}}')
