@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -140,3 +142,17 @@ def test_any_text_is_a_question_or_refused_in_words(text, has_odd_columns):
         assert 1 <= len(question.columns) <= 4
         assert set(question.columns) <= set(known)
         assert all(point.number.is_finite() for cut in question.cuts for point in cut)
+
+
+def test_every_question_of_the_reference_can_be_read():
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "drafts.md").read_text()
+    table = page[page.index("| a question | what it needs |") :].partition("\n\n")[0]
+    shown = [cell for line in table.splitlines()[2:] for cell in re.findall("`([^`]+)`", line.split("|")[1])]
+    whole = [text for text in shown if any(name in text for name in KNOWN)]
+    cuts = [text for text in shown if text not in whole]
+    assert len(whole) >= 9 and len(cuts) >= 9
+    for text in whole:
+        assert read_question(text, KNOWN).columns
+    for text in cuts:
+        number = "" if any(sign.isdigit() for sign in text) else " 7"
+        assert read_question(f"age {text}{number} by sex", KNOWN).cuts
