@@ -93,10 +93,11 @@ def look_at_columns(source: Source) -> ColumnsSeen:
 
 def _samples(source: Source, types: Mapping[str, ColumnType]) -> dict[str, list[str]]:
     """The first values of columns, as texts; without those that are missing."""
-    kept = [name for name, kind in types.items() if kind in ("text", "whole number", "date")]
-    if not kept:
-        return {}
     with open_source(source) as opened:
+        schema = opened.table.schema()
+        kept = [name for name, kind in types.items() if kind != "number" and _is_plain(schema[name])]
+        if not kept:
+            return {}
         texts = [opened.table[name].cast("string").name(f"c{place}") for place, name in enumerate(kept)]
         rows: Any = opened.table.select(texts).limit(ROWS_LOOKED_AT).to_pyarrow()
     found = {}
@@ -104,6 +105,11 @@ def _samples(source: Source, types: Mapping[str, ColumnType]) -> dict[str, list[
         stripped = (text.strip(BLANKS) for text in rows.column(f"c{place}").to_pylist() if text is not None)
         found[name] = [text for text in stripped if text]
     return found
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether every source can write the values of a type as texts: lists and the like are left alone."""
+    return any((kind.is_string(), kind.is_integer(), kind.is_date(), kind.is_timestamp(), kind.is_uuid()))
 
 
 def _share(pattern: re.Pattern[str], values: Sequence[str]) -> float:

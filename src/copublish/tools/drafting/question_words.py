@@ -52,7 +52,7 @@ class CutPoint:
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedQuestion:
     """A question as it was read.
 
     Attributes:
@@ -149,7 +149,7 @@ MEASURE = re.compile(
 )
 
 
-def read_question(line: str, known: Mapping[str, KnownColumn]) -> Question:
+def read_question(line: str, known: Mapping[str, KnownColumn]) -> AskedQuestion:
     """Read a line.
 
     Args:
@@ -171,7 +171,7 @@ class _Reading:
         self.cuts: list[tuple[CutPoint, ...]] = []
         self.place = 0
 
-    def question(self) -> Question:
+    def question(self) -> AskedQuestion:
         if len(self.line) > MOST_SIGNS:
             self.line = f"{self.line[:40]}..."
             raise self.refusal(f"a question has at most {MOST_SIGNS} signs. Write one in a line")
@@ -188,7 +188,7 @@ class _Reading:
                 f"it names {len(columns)} columns, and a table has at most {MOST_COLUMNS}. Ask it as several questions",
                 hint=False,
             )
-        return Question(self.line, columns, tuple(self.cuts))
+        return AskedQuestion(self.line, columns, tuple(self.cuts))
 
     def _skip_measure(self) -> None:
         """A column may be called 'number' or 'share'; with 'of' at the beginning that is asked of another one."""

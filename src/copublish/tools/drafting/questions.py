@@ -17,7 +17,7 @@ from copublish.errors import AgreementError, visible
 from copublish.mechanisms.registry import mechanism_named, mechanism_names
 from copublish.tools.drafting.comments import Comment, Path
 from copublish.tools.drafting.draft import Content, Draft
-from copublish.tools.drafting.question_words import CutPoint, KnownColumn, Question, read_question
+from copublish.tools.drafting.question_words import AskedQuestion, CutPoint, KnownColumn, read_question
 
 ASKED = "# asked: "
 """How a comment begins that says which question something is there for."""
@@ -108,7 +108,7 @@ class _Asking:
             "MINE THEIRS --question '...'"
         )
 
-    def _cut(self, question: Question, cuts: Sequence[CutPoint]) -> str | None:
+    def _cut(self, question: AskedQuestion, cuts: Sequence[CutPoint]) -> str | None:
         """Put the edges of a cut, or of both ends of a range, into a column's grid; a problem if they do not fit."""
         column = cuts[0].column
         section = self.attributes[column]
@@ -151,7 +151,7 @@ class _Asking:
             return Decimal(1).scaleb(-decimals)
         return Decimal(1) if column in self.whole or section.get("grid") == {"step": 1} else None
 
-    def _require(self, question: Question) -> None:
+    def _require(self, question: AskedQuestion) -> None:
         """Have the table of a question measured; single columns are measured anyway."""
         if len(question.columns) == 1:
             (column,) = question.columns
