@@ -165,7 +165,8 @@ class _Asking:
             mechanism["tables"] = _with_table(said, table)
         else:
             listed = said.get("must", []) if isinstance(said, Mapping) else []
-            then = said.get("then", THEN) if isinstance(said, Mapping) else said or THEN
+            # "pairs" are what is chosen from by default.
+            then = said.get("then", THEN) if isinstance(said, Mapping) else THEN if said in (None, "pairs") else said
             must = _with_table(listed if isinstance(listed, list) else [], table)
             mechanism["tables"] = {"must": must, "then": then}
         self._comment(("mechanism", "tables"), question.line)

@@ -11,6 +11,7 @@ import copublish as cp
 from copublish.agreement.attributes import Grid
 from copublish.agreement.encoding_rules import codes_of_numbers
 from copublish.agreement.loading import FILL_IN
+from copublish.mechanisms.marginals.settings import fixed_tables
 from copublish.tools.drafting.questions import ASKED
 
 TEXT = """
@@ -81,6 +82,23 @@ def test_tables_that_are_listed_already_stay():
         ["age", "cost"],
         ["cost", "stage"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "then"), [("", "auto"), ('tables = "pairs"', "auto"), ('tables = "class-triples"', "class-triples")]
+)
+def test_an_agreement_with_questions_loads_and_its_tables_are_measured_for_sure(said, then):
+    label = '[class]\nname = "smoker"\nvalues = ["no", "yes"]\nheld_by = "clinic"\n[privacy]'
+    text = TEXT.replace('kind = "FILL IN"', 'kind = "numerical"\nbounds = [0, 40]').replace("[privacy]", label) + said
+    draft = drafted("mean cost by stage", "visits over 11 by age and stage", "share of smoker by stage", text=text)
+    agreement = cp.agreement_from_mapping(draft.content)
+    assert agreement.mechanism.tables.then == then
+    required = [{"cost", "stage"}, {"visits", "age", "stage"}, {"smoker", "stage"}]
+    measured = [set(table) for table in fixed_tables(agreement)]
+    assert all(table in measured for table in required)
+    before = [set(table) for table in fixed_tables(cp.agreement_from_mapping(cp.drafts.draft_from_text(text).content))]
+    assert [table for table in required if table not in before], "without a question they are left to chance"
+    assert {Decimal(11), Decimal(12)} <= set(agreement.domains["visits"].thresholds)
 
 
 @pytest.mark.parametrize(
