@@ -172,7 +172,7 @@ def test_values_of_data_are_offered_one_by_one_and_those_that_are_not_confirmed_
     known = ["--name", "n", "--dataset", "d", "--partition", "vertical", "--epsilon", "1", "--expected", "100"]
     known += ["--identifier", "person_id", "--class", "ill"]
     answers = (
-        "towns, other\nn\n\ny\n\n"  # the parties; then Ogdenville no, Rareville no, Shelbyville yes, Springfield no
+        "towns, other\nn\n\ny\n\n\n"  # the parties; then Ogdenville no, Rareville no, Shelbyville yes, Springfield no
     )
     told = init("--from", "towns.csv", "--ask", "--offer-values", *known, answers=answers)
     assert "'Rareville'. It is rare: perhaps it is a person's." in told
@@ -181,7 +181,7 @@ def test_values_of_data_are_offered_one_by_one_and_those_that_are_not_confirmed_
 
 
 def test_without_data_the_columns_are_asked_for():
-    answers = "heart\npeople\nclinic, registry\nvertical\npatient\nill\n1\n500\nage, sex\nnumber\n0..120\n\nno|yes\n"
+    answers = "heart\npeople\nclinic, registry\nvertical\npatient\nill\n1\n500\nage, sex\nnumber\n0..120\n\nno|yes\n\n"
     init("--ask", answers=answers)
     draft = drafted()
     assert list(draft["attributes"]) == ["age", "sex"]
