@@ -32,10 +32,13 @@ from website.workshop import prepare
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+RUN_AS_A_WHOLE = ("from-headers-to-check", "protect-columns", "hospital-and-registry", "three-banks")
+"""Pages whose own tests run them, with files they show."""
+
 PAGES = [
     page
     for page in [ROOT / "README.md", *DOCS.glob("*.md"), *(DOCS / "tutorials").glob("*.md")]
-    if page.stem not in ("from-headers-to-check", "protect-columns")  # their own tests run them, with files they show
+    if page.stem not in RUN_AS_A_WHOLE
 ]
 RUN_ELSEWHERE = {
     "demo": "docs/test_command_line.py",

@@ -8,6 +8,7 @@ at wide and narrow, light and dark, with axe-core.
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -49,6 +50,40 @@ def people(party: str, n: int = 300) -> pd.DataFrame:
     )
 
 
+OFFICER = Path(__file__).parents[2] / "docs" / "tutorials" / "privacy-officer.md"
+"""What a privacy officer does at the south. Every word in bold is used, in this order, and no other."""
+
+LABEL = "element => element.labels[0].firstChild.textContent.trim()"
+
+
+class Noting(Mouse):
+    """Clicks, and a note of the label of everything that was used."""
+
+    def __init__(self, page) -> None:
+        super().__init__(page)
+        self.used: list[str] = []
+
+    def _note(self, selector: str) -> None:
+        named = re.search(r"text=(.*)|text-is\('(.*)'\)", selector)
+        self.used.append(named[1] or named[2] if named else self.page.locator(selector).evaluate(LABEL))
+
+    def press(self, selector: str) -> None:
+        self._note(selector)
+        super().press(selector)
+
+    def fill(self, selector: str, text: str) -> None:
+        self._note(selector)
+        super().fill(selector, text)
+
+    def choose(self, selector: str, label: str) -> None:
+        self._note(selector)
+        super().choose(selector, label)
+
+    def attach(self, selector: str, file: Path) -> None:
+        self._note(selector)
+        super().attach(selector, file)
+
+
 class Person(Watched):
     """Somebody of one party at that party's page."""
 
@@ -56,7 +91,7 @@ class Person(Watched):
         super().__init__(opened, axe=axe, accept_downloads=True)
         self.page.set_default_timeout(180_000)
         self.name, self.folder = name, folder
-        self.hands: Hands = Keys(self.page) if name == NAMES[0] else Mouse(self.page)
+        self.hands: Hands = Keys(self.page) if name == NAMES[0] else Noting(self.page)
 
     def kept(self, link: str) -> Path:
         """Click on a download, and keep the file."""
@@ -204,6 +239,35 @@ def audit(north: Person) -> None:
     north.page.wait_for_selector("text=Consistent with what is stated.")
 
 
+def used_by_the_officer() -> list[str]:
+    """What the page for privacy officers says to press, to choose and to fill in."""
+    steps = OFFICER.read_text().partition("## 1.")[2]
+    return re.findall(r"\*\*(.+?)\*\*", steps)
+
+
+def told_beside_truth(south: Person) -> None:
+    """What the page reads of the release, beside the truth that the tutorial has of the people made up here.
+
+    Coins are the operating systems'. With ten standard errors besides, an interval holds the truth in all but one of
+    ten million runs.
+    """
+    everyone = pd.concat(map(people, NAMES))
+    truths = {"mean age": everyone["age"].mean(), "share of people who were ill": (everyone["outcome"] == "ill").mean()}
+    shown = re.findall(r"^\| (mean age|share .*?) \| ([\d.]+( %)?) \|", OFFICER.read_text(), re.M)
+    said = {
+        question: f"{100 * truth:.1f} %" if "share" in question else f"{truth:.1f}"
+        for question, truth in truths.items()
+    }
+    assert {question: truth for question, truth, _ in shown} == said
+    release = cp.load_release(next(south.folder.rglob("certificate.json")).parent)
+    text = south.page.inner_text("main")
+    mean, share = release.mean("age"), release.share("outcome", "ill")
+    assert mean.with_range in text and share.words in text
+    for told, truth in zip((mean, share), truths.values(), strict=True):
+        room = 10 * told.standard_error
+        assert told.low - room <= truth <= told.high + room
+
+
 def test_from_two_headers_and_a_dictionary_to_a_verified_release_by_keys_and_by_clicks(folders, tmp_path):
     axe = axe_source()
     ports = {name: free_port() for name in NAMES}
@@ -219,6 +283,7 @@ def test_from_two_headers_and_a_dictionary_to_a_verified_release_by_keys_and_by_
         north.look("approve")
         proposal = north.kept("Export bundle")
         zipfile.ZipFile(proposal).extract("agreement.toml", tmp_path)
+        south.hands.used.clear()
         south.hands.press("text=Open or start anew")
         south.hands.attach("#draft", tmp_path / "agreement.toml")
         south.hands.press("button:text-is('Open')")
@@ -236,6 +301,8 @@ def test_from_two_headers_and_a_dictionary_to_a_verified_release_by_keys_and_by_
             person.hands.press("text=Read it")
             person.page.wait_for_selector("text=Verified: 2 of 2 signatures, files unchanged")
         north.look("read")
+        assert south.hands.used == used_by_the_officer()
+        told_beside_truth(south)
         complaints = [one for one in (*north.complaints, *south.complaints) if one != REFUSED_FORM]
         assert complaints == [] and north.complaints.count(REFUSED_FORM) == 1
     releases = [next(folder.rglob("certificate.json")).parent for folder in folders.values()]
