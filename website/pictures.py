@@ -40,7 +40,8 @@ NOTHING = "nothing"
 
 def rows_of_table(page: str) -> list[list[str]]:
     """The first table of a page as rows of plain text, the head first."""
-    lines = re.findall(r"^\|(.*)\|$", (DOCS / page).read_text(encoding="utf-8"), re.M)
+    table = re.search(r"(?:^\|.*\|\n)+", (DOCS / page).read_text(encoding="utf-8"), re.M)
+    lines = [line[1:-1] for line in table[0].splitlines()] if table else []
     return [[cell.strip() for cell in line.split(" | ")] for line in lines if not re.fullmatch(r"[\s|:-]+", line)]
 
 
