@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import copublish as cp
-from copublish.engines.spu.coalitions import assumptions_of, secrecy_of
+from copublish.engines.spu.input_parties import assumptions_of, secrecy_of
 from support import mapping_by_default
 
 DOCS = Path(__file__).parents[2] / "docs"
