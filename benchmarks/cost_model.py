@@ -14,12 +14,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, astuple, dataclass, fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +26,33 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from scipy.optimize import nnls
 
 import copublish as cp
 from copublish.engines.spu.products import records_of_products
 from copublish.party.local.processes import simulate_in_processes
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.progress import no_progress
-from copublish.tools.planning.costs import COEFFICIENTS, Coefficients, cost_of, dot, measured_coefficients, sharded_part
+from copublish.tools.planning.costs import (
+    COEFFICIENTS,
+    SPECIALIZATION,
+    Coefficients,
+    all_coefficients,
+    cost_of,
+    measured_coefficients,
+)
 from copublish.tools.planning.specialization_tuning import work_of
 from copublish.tools.planning.tuning import Work
+from cost_of_marginals import measure_marginals
+from fitting import fitted, memory, ratios
 from machine import described_machine
+from marginals_shapes import children_seconds
 from measuring import ROOT, Measuring, Row, run
 from one_party import FixedCoins
 from process_numbers import MIB
 from secure_runs import read_records, recorders, sizes_of
 
-SHORT = ("--cases", "0", "--links", "--checks", "--times", "1")
+SHORT = ("--cases", "0", "--links", "--checks", "--times", "1", "--smallest")
+MECHANISMS = ("specialization", "marginals")
 FILE = ROOT / "src" / "copublish" / "tools" / "planning" / COEFFICIENTS
 CHUNK = 200_000
 IDENTIFIER = "person"
@@ -177,12 +186,6 @@ class Measured:
         return self.case.records / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.parties)
 
 
-def children_seconds() -> float:
-    """Processor time of all processes that this one started and that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def measure_run(case: Case) -> Measured:
     """Release once, every party in a process of its own."""
     agreement = agreement_of(case)
@@ -222,21 +225,6 @@ def round_trips(case: Case) -> tuple[Work, float]:
     return work_of(agreement, sizes_of(found.release), case.records, records_of_products), found.total.rounds
 
 
-NOT_HERE = ("counted", "published")
-"""What these runs do little of or nothing: `where_they_lie.py` measures it."""
-
-
-def fitted(works: Sequence[Work], measured: Sequence[float], quantities: Sequence[str] | None = None) -> Work:
-    """The coefficients of least relative error, of all quantities that occur or of some."""
-    names = [field.name for field in fields(Work)]
-    wanted = [name not in NOT_HERE and (quantities is None or name in quantities) for name in names]
-    of = np.array([astuple(work) for work in works]) * wanted
-    relative = of / np.array(measured)[:, None]
-    scale = np.maximum(relative.max(axis=0), 1e-300)  # so that no quantity counts by its unit
-    coefficients, _ = nnls(relative / scale, np.ones(len(measured)))
-    return Work(**{name: float(value) for name, value in zip(names, coefficients / scale, strict=True)})
-
-
 def work_with(case: Case, records: int) -> tuple[cp.Agreement, Work]:
     """The work of a release of so many records, whose cut is that of a smaller one with the same coins."""
     agreement = agreement_of(case)
@@ -248,28 +236,6 @@ def work_with(case: Case, records: int) -> tuple[cp.Agreement, Work]:
 def coins_of(agreement: cp.Agreement) -> dict[str, FixedCoins]:
     """The same coins in every run, so that all cut alike."""
     return {party: FixedCoins(number) for number, party in enumerate(agreement.parties)}
-
-
-def ratios(cpu_seconds: Work, taken: Iterable[tuple[Work, float]]) -> tuple[float, float]:
-    """Seconds for a processor second of what does not go with records, and of what does."""
-    parts, seconds = [], []
-    for work, took in taken:
-        sharded = dot(cpu_seconds, sharded_part(work))
-        parts.append([dot(cpu_seconds, work) - sharded, sharded])
-        seconds.append(took)
-    (fixed, record), _ = nnls(np.array(parts) / np.array(seconds)[:, None], np.ones(len(seconds)))
-    return float(fixed), float(record)
-
-
-def memory(runs: Sequence[Measured]) -> dict[str, float]:
-    """The largest worker of any shape, and what a party has for few records and for a million cells more."""
-    fewest, most = (choose(runs, key=lambda found: found.million_cells) for choose in (min, max))
-    slope = max(0.0, (most.party_mib - fewest.party_mib) / (most.million_cells - fewest.million_cells))
-    return {
-        "worker_mib": max(found.worker_mib for found in runs),
-        "party_mib": fewest.party_mib,
-        "mib_per_million_cells": slope,
-    }
 
 
 def fit(runs: Sequence[Measured], checks: Sequence[Measured], links: Sequence[tuple[Work, float]]) -> Coefficients:
@@ -327,7 +293,7 @@ class Kept:
 
     def run(self, case: Case, *, times: int = 1) -> Measured:
         """A run on this machine, measured now or before: of several the one that took least, as others only add."""
-        found = self._of(
+        found = self.of(
             f"here: {case.name}",
             lambda: asdict(min((measure_run(case) for _ in range(times)), key=lambda run: run.cpu_seconds)),
         )
@@ -335,10 +301,11 @@ class Kept:
 
     def link(self, case: Case) -> tuple[Work, float]:
         """The work and round trips of a run between two hosts, measured now or before."""
-        work, rounds = self._of(f"linked: {case.name}", lambda: _plain(*round_trips(case)))
+        work, rounds = self.of(f"linked: {case.name}", lambda: _plain(*round_trips(case)))
         return Work(**work), rounds
 
-    def _of(self, name: str, measured: Callable[[], Any]) -> Any:
+    def of(self, name: str, measured: Callable[[], Any]) -> Any:
+        """Something under a name, measured now or before."""
         if name not in self._known:
             self._known[name] = measured()
             print(f"{name}: {self._known[name]}", file=sys.stderr, flush=True)
@@ -353,18 +320,36 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checks", type=int, nargs="*", default=[1_000_000], help="records of runs that are predicted")
     parser.add_argument("--times", type=int, default=3, help="how often each case is run")
     parser.add_argument("--kept", type=Path, help="where runs are kept as they come; what it has is not run again")
+    parser.add_argument("--mechanisms", nargs="+", choices=MECHANISMS, default=MECHANISMS)
+    parser.add_argument("--smallest", action="store_true", help="of marginals: tiny shapes alone, to try this out")
+    parser.add_argument("--busy", action="store_true", help="others use the machine: keep what seconds were to CPU s")
     parser.add_argument("--write", action="store_true", help="keep the coefficients beside tools/planning/costs.py")
 
 
 def measure(given: argparse.Namespace) -> Measuring:
-    kept, by = Kept(given.kept), measured_coefficients()
+    kept = Kept(given.kept)
+    if "specialization" in given.mechanisms:
+        yield from measure_specialization(kept, given)
+    if "marginals" in given.mechanisms:
+        yield from measure_marginals(kept.of, given, write)
+
+
+def write(coefficients: Mapping[str, Coefficients]) -> None:
+    """Put new coefficients in the place of old ones; those of other mechanisms and engines stay."""
+    content = {way: asdict(found) for way, found in {**all_coefficients(), **coefficients}.items()}
+    FILE.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def measure_specialization(kept: Kept, given: argparse.Namespace) -> Measuring:
+    """The runs of specialization."""
+    by = measured_coefficients()
     runs = [kept.run(CASES[number], times=given.times) for number in given.cases]
     checks = [kept.run(replace(CHECKED, records=records)) for records in given.checks]
     if len(runs) > 1:
         links = [kept.link(LINKED[number]) for number in given.links] if os.geteuid() == 0 else []
         by = fit(runs, checks, links)
         if given.write:
-            FILE.write_text(json.dumps(asdict(by), indent=1) + "\n", encoding="utf-8")
+            write({SPECIALIZATION: by})
         for work, rounds in links:
             shape: Row = {"selections": work.rounds, "product columns, millions": work.product_columns}
             yield "Round trips", {**shape, "round trips": rounds}

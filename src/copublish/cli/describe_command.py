@@ -45,14 +45,33 @@ def describe(
         (load_agreement(agreement), given.get("ledger")) if asked is None else (asked.agreement, asked.ledger)
     )
     described = describe_agreement(agreed, party=None if asked is None else asked.party)
+    run = predicted_run(agreed)
     budget = None if ledger is None else _budget(agreed, ledger)
     if output is Format.JSON:
-        print_json({**described.to_dict(), **({} if budget is None else {"budget": budget})})
+        of_run = {} if run is None else {"secure_run": run}
+        print_json({**described.to_dict(), **of_run, **({} if budget is None else {"budget": budget})})
         return
     results_console().print(described)
+    if run is not None:
+        results_console().print(f"\n{run_words(run)}", markup=False, soft_wrap=True)
     if budget is not None:
         said = budget["refusal"] or f"Would spend {budget['would_spend']}."
         results_console().print(f"\n{visible(said)}", soft_wrap=True)
+
+
+def predicted_run(agreement: Agreement) -> dict[str, Any] | None:
+    """What a secure run would take, as JSON values; none of a mechanism of which only a release tells that."""
+    from copublish.tools.planning.marginals_cost import predict_from_agreement
+
+    cost = predict_from_agreement(agreement)
+    return None if cost is None else cost.to_json()
+
+
+def run_words(run: Mapping[str, Any]) -> str:
+    """What a secure run would take, in a sentence."""
+    from copublish.tools.planning.costs import cost_words
+
+    return f"A run takes {cost_words(run)}; on a machine with two cores like this one's, and a line adds its own time."
 
 
 def _budget(agreement: Agreement, file: Path) -> dict[str, Any]:

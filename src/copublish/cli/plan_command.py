@@ -235,8 +235,8 @@ def _print_settings(result: Mapping[str, Any], console: Console) -> None:
     table = text_table(
         f"Settings of {result['agreed']['mechanism']} that were tried at epsilon {result['agreed']['epsilon']}, "
         "the agreed one first",
-        (*(column.heading for column in own[:2]), *headings, *(column.heading for column in own[2:])),
-        right=range(1, len(headings) + len(own)),
+        (*(column.heading for column in own[:2]), *headings, *(column.heading for column in own[2:]), "run"),
+        right=range(1, len(headings) + len(own) + 1),
     )
     for number in (0, 2):
         table.columns[number].no_wrap = True
@@ -245,13 +245,14 @@ def _print_settings(result: Mapping[str, Any], console: Console) -> None:
         scores = [with_error(trial, first), *(with_error({key: trial[key]}, key) for key in others)]
         pairs = trial["distances"]["tables_2"]["value"]
         cells = [column.cell(trial) for column in own]
-        add_row(table, *cells[:2], *scores, f"{pairs:.3f}", *cells[2:])
+        seconds = trial["secure_run"]["seconds"]
+        add_row(table, *cells[:2], *scores, f"{pairs:.3f}", *cells[2:], "" if seconds is None else f"{seconds:.0f} s")
     console.print(table)
     console.print(f"{tuning.legend}\n", markup=False)
 
 
 def _print_advice(result: dict[str, Any], console: Console) -> None:
-    best, limits, run = result["recommendation"], result["limits"], result["secure_run"]
+    best, limits = result["recommendation"], result["limits"]
     _print_ranking(result, console)
     console.print(f"To take at epsilon {result['agreed']['epsilon']}", style="bold")
     for sentence in result["verdict"]:
@@ -271,20 +272,32 @@ def _print_advice(result: dict[str, Any], console: Console) -> None:
         "not know. The best of several trials looks a little better than it is.",
         markup=False,
     )
+    _print_secure_run(result, console)
+
+
+def _print_secure_run(result: Mapping[str, Any], console: Console) -> None:
+    """What a run would cost: of what to take, and of the other mechanisms at the agreed epsilon."""
+    from copublish.tools.planning.costs import cost_words
+
+    run, agreed = result["secure_run"], result["agreed"]
     console.print("\nThe secure run", style="bold")
-    if run["seconds"] is None:
-        console.print(f"  {run['why']}", markup=False)
-        return
-    console.print(
-        f"  about {run['seconds']:.0f} s and {run['mib_sent']:.0f} MiB between the parties, if all run on one machine "
-        f"with two cores like this one's ({run['cpu_seconds']:.0f} processor seconds, the largest process about "
-        f"{run['largest_process_mib'] / 1024:.1f} GiB); a slow line adds its own time"
-    )
-    if run["seconds_if_spark_counts"] is not None:
+    console.print(f"  {cost_words(run)}", markup=False)
+    if run["seconds"] is not None:
+        console.print(
+            "  That is with all parties on one machine with two cores like this one's "
+            f"({run['cpu_seconds']:.0f} processor seconds); a slow line adds its own time.",
+            markup=False,
+        )
+    if run.get("rounds") is not None:
+        console.print("  How many rounds there are follows from the data.", markup=False)
+    if run.get("seconds_if_spark_counts") is not None:
         console.print(
             "  That is with rows in Parquet files or DuckDB. If they stay in Spark, in local mode on two cores, it is "
             f"about {run['seconds_if_spark_counts']:.0f} s."
         )
+    for trial in result["trials"]:
+        if trial["mechanism"] != agreed["mechanism"] and trial["epsilon"] == agreed["epsilon"]:
+            console.print(f"  {trial['mechanism']}: {cost_words(trial['secure_run'])}", markup=False)
 
 
 def _print_ranking(result: Mapping[str, Any], console: Console) -> None:

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Group
 
+from copublish.cli.describe_command import predicted_run, run_words
 from copublish.cli.failures import telling_what_ledgers_have
 from copublish.cli.keys import (
     PassphraseCommandOption,
@@ -207,6 +208,8 @@ def _ask_consent(plan: Plan[Any], ledger: Ledger, *, party: str, file: Path, yes
         for name, other in agreement.parties.items():
             where = "dials out" if other.dials_out else f"is at {other.host}"
             note(f"{name} {where}, known by {other.certificate or other.authority or 'nothing'}.")
+        if (run := predicted_run(agreement)) is not None:
+            note(run_words(run))
     earlier = [entry for entry in ledger.entries() if entry.agreement_hash == agreement.hash]
     if earlier:
         note(

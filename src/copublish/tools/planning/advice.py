@@ -13,7 +13,6 @@ import pandas as pd
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.engines.spu.products import records_of_products
 from copublish.mechanisms.registry import mechanism_of
 from copublish.progress import Progress, no_progress
 from copublish.release.describe import describe
@@ -21,7 +20,7 @@ from copublish.rows.sources import Source
 from copublish.tools.evaluation.baseline import WHAT_IT_IS
 from copublish.tools.evaluation.classification import ClassifierName
 from copublish.tools.evaluation.prediction import METRICS, RANKED_CLASSIFIERS
-from copublish.tools.planning.costs import PredictedCost, predict, unknown_cost
+from copublish.tools.planning.costs import unknown_cost
 from copublish.tools.planning.release_plan import (
     AgreedSetting,
     LargestClass,
@@ -211,7 +210,7 @@ class _Trials:
             baseline=tuple(trial.scores() for trial in baselines),
             ranking=ranked(beside),
             decision=self._advice(ground, choice, chosen, beside),
-            secure_run=self._secure_run(chosen, len(ground.train)),
+            secure_run=chosen.secure_run or unknown_cost(self.agreement),
         )
 
     def _elsewhere(self, ground: TrialGround, chosen: Trial) -> Iterator[Trial]:
@@ -240,12 +239,6 @@ class _Trials:
             verdict=tuple(verdict(beside, ground.target)),
             limits=limits,
         )
-
-    def _secure_run(self, chosen: Trial, n_records: int) -> PredictedCost:
-        if self.tuning is None or chosen.release is None:
-            return unknown_cost(self.agreement)
-        agreement = chosen.setting.apply(self.agreement)
-        return predict(self.agreement, self.tuning.work(agreement, chosen.release, n_records, records_of_products))
 
 
 def _agreed(agreement: Agreement) -> AgreedSetting:

@@ -1,8 +1,9 @@
 """Processor time, traffic, memory and waiting of a secure run, predicted from public shapes that fix its messages.
 
 The model is linear in the quantities of `Work`. `benchmarks/cost_model.py` measures runs of different shapes, fits what
-one unit of each costs, and writes that into `coefficients.json` beside this file, with date and machine. Plans, links
-and `docs/scale.md` have their numbers from there; what is said of rows that are counted where they lie is here.
+one unit of each costs, and writes that into `coefficients.json` beside this file, with date and machine, for each
+mechanism and engine that was measured. Plans, links and `docs/scale.md` have their numbers from there; what is said of
+rows that are counted where they lie is here.
 
 `how_much_slower` compares a core of this machine by a fixed loop of Python. It is no more than a guess: other versions
 of Python take longer or shorter, and no two programs gain alike from a newer processor. Without it predictions are off
@@ -13,7 +14,8 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -43,6 +45,9 @@ def _one_loop() -> float:
 MIB = 2**20
 COEFFICIENTS = "coefficients.json"
 
+SPECIALIZATION = "specialization on cheetah"
+"""What was measured first: a mechanism, and the protocol of the secure engine."""
+
 CountedBy = Literal["duckdb", "spark"]
 
 COUNTING: dict[CountedBy, tuple[float, float]] = {"duckdb": (0.0185, 0.58), "spark": (0.058, 0.65)}
@@ -69,6 +74,8 @@ class Coefficients:
         party_mib: The process of a party with hardly any records.
         mib_per_million_cells: What it has more for every million records and column of that party.
         measured: When and on what: date, processor, what a fixed loop took there, cores, load, versions.
+        largest: The most of each quantity that a run had which this was fitted to; none if that was not kept.
+        assumed: What was not measured, as a sentence.
     """
 
     cpu_seconds: Work
@@ -80,6 +87,8 @@ class Coefficients:
     party_mib: float
     mib_per_million_cells: float
     measured: dict[str, Any]
+    largest: Work | None = None
+    assumed: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +146,9 @@ class PredictedCost(TypedJson):
         transfer_seconds: For bytes on the link, a part of the seconds.
         why: Where the prediction comes from, or why there is none.
         round_trips: How often parties wait for each other, where it was asked for.
+        rounds: How many rounds this is for, of a mechanism that chooses tables in rounds.
+        most_rounds: How many there are at most.
+        most_seconds: The same seconds with so many.
     """
 
     seconds: float | None
@@ -148,6 +160,9 @@ class PredictedCost(TypedJson):
     transfer_seconds: float | None = None
     why: str
     round_trips: float | None = None
+    rounds: int | None = None
+    most_rounds: int | None = None
+    most_seconds: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values. A prediction says so where rows cannot be counted by Spark."""
@@ -157,13 +172,53 @@ class PredictedCost(TypedJson):
         return {"seconds": own.pop("seconds"), "seconds_if_spark_counts": self.seconds_if_spark_counts, **own}
 
 
+def cost_words(cost: Mapping[str, Any]) -> str:
+    """A predicted cost in a sentence: seconds, traffic and memory; the reason where there are none.
+
+    Args:
+        cost: The JSON values of a `PredictedCost`.
+    """
+    if cost.get("seconds") is None:
+        return str(cost["why"])
+    rounds = ""
+    if cost.get("rounds") is not None:
+        rounds = f" with {cost['rounds']} rounds, {_seconds(cost['most_seconds'])} with all {cost['most_rounds']}"
+    return (
+        f"about {_seconds(cost['seconds'])}{rounds}; {_mib(cost['mib_sent'])} between the parties, the largest process "
+        f"about {cost['largest_process_mib'] / 1024:.1f} GiB"
+    )
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _mib(mib: float) -> str:
+    return f"{mib:.2g} MiB" if mib < 1 else f"{mib:.0f} MiB"
+
+
 @cache
-def measured_coefficients() -> Coefficients:
-    """The coefficients that were measured last."""
-    known = json.loads((files("copublish.tools.planning") / COEFFICIENTS).read_text(encoding="utf-8"))
-    for name in ("cpu_seconds", "mib_sent", "round_trips"):
-        known[name] = Work(**known[name])
-    return Coefficients(**known)
+def all_coefficients() -> dict[str, Coefficients]:
+    """The coefficients that were measured last, by mechanism and engine."""
+    content = json.loads((files("copublish.tools.planning") / COEFFICIENTS).read_text(encoding="utf-8"))
+    return {way: _coefficients(known) for way, known in content.items()}
+
+
+def _coefficients(known: dict[str, Any]) -> Coefficients:
+    works = ("cpu_seconds", "mib_sent", "round_trips", "largest")
+    return Coefficients(**{key: Work(**value) if key in works and value else value for key, value in known.items()})
+
+
+def measured_coefficients(way: str = SPECIALIZATION) -> Coefficients:
+    """The coefficients that were measured last, of a mechanism on an engine."""
+    return all_coefficients()[way]
+
+
+def coefficients_for(agreement: Agreement) -> Coefficients | None:
+    """The coefficients of an agreement's mechanism on its engine; none if they were not measured."""
+    engine = agreement.engine
+    on = engine.agreed_protocol if engine.name == "spu" else engine.name
+    return all_coefficients().get(f"{agreement.mechanism.name} on {on}")
 
 
 def cost_of(
@@ -209,6 +264,9 @@ def sharded_part(work: Work) -> Work:
         product_columns=work.product_columns,
         marks=work.marks,
         starts=max(0.0, work.starts - 1.0),
+        calls=work.calls,
+        product_cells=work.product_cells,
+        first_marks=work.first_marks,
     )
 
 
@@ -228,27 +286,65 @@ def unknown_cost(agreement: Agreement) -> PredictedCost:
 
 def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None = None) -> PredictedCost:
     """The seconds and MiB of a secure run with this work, or why there is no prediction."""
-    if len(agreement.compute_nodes) != 2 or agreement.engine.name != "spu":
+    by = coefficients_for(agreement)
+    if by is None:
         return _nothing(
             "The cost model was measured with two compute nodes of the secure engine, and this agreement has others."
         )
     cells = agreement.records.expected / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.owners)
     around = surroundings or Surroundings()
-    slower = around.slower * how_much_slower()
+    # How much slower this machine is than the one that these coefficients were measured on, by the same loop.
+    of_these = measured_coefficients().measured["loop_seconds"] / by.measured["loop_seconds"]
+    slower = around.slower * how_much_slower() * of_these
     around = replace(around, workers=min(around.workers, agreement.engine.agreed_shards), slower=slower)
-    found = cost_of(work, cells=cells, surroundings=around)
-    in_spark = cost_of(work, cells=cells, surroundings=replace(around, counted_by="spark"))
+    found = cost_of(work, cells=cells, surroundings=around, by=by)
+    in_spark = cost_of(work, cells=cells, surroundings=replace(around, counted_by="spark"), by=by)
+    why = (
+        "A linear model of public shapes, measured with all parties on one machine with two cores. For a fixed "
+        f"loop this machine takes {slower:.2f} times as long, and is taken to do so for everything."
+    )
     return PredictedCost(
         seconds=round(found.seconds, 1),
         seconds_if_spark_counts=round(in_spark.seconds, 1) if work.counted else None,
         cpu_seconds=round(found.cpu_seconds, 1),
-        mib_sent=round(found.mib_sent, 1),
+        mib_sent=round(found.mib_sent, 1 if found.mib_sent >= 1 else 4),
         largest_process_mib=round(found.largest_process_mib),
         waiting_seconds=round(found.waiting_seconds, 1),
         transfer_seconds=round(found.transfer_seconds, 1),
-        why="A linear model of public shapes, measured with all parties on one machine with two cores. For a fixed "
-        f"loop this machine takes {slower:.2f} times as long, and is taken to do so for everything.",
+        why=" ".join(part for part in (why, by.assumed, _beyond(work, by)) if part),
     )
+
+
+BEYOND = 3.0
+"""How many times as large as in any measured run a quantity may be before a prediction says so."""
+
+QUANTITIES = {
+    "guests": "parties without an engine",
+    "rounds": "rounds",
+    "product_cells": "records times cells of joined tables",
+    "first_marks": "records times cells that several parties mark",
+    "compared": "cells that are compared in all rounds",
+    "met": "comparisons of candidates",
+    "drawn_noise": "noise",
+    "biased_bits": "noise",
+    "fitted": "cells of the model",
+    "drawn_cells": "cells of records",
+    "people": "people who are compared",
+    "summed": "masked counts",
+}
+"""Words for the quantities that a prediction may be beyond."""
+
+
+def _beyond(work: Work, by: Coefficients) -> str:
+    """What a prediction says where a run is larger than all that were measured."""
+    if by.largest is None:
+        return ""
+    names = [field.name for field in fields(Work) if field.name in QUANTITIES]
+    beyond = [name for name in names if getattr(work, name) > BEYOND * getattr(by.largest, name)]
+    if not beyond:
+        return ""
+    words = ", ".join(dict.fromkeys(QUANTITIES[name] for name in beyond))
+    return f"It is far from all that was measured in: {words}. Take it for the right order of magnitude."
 
 
 def _nothing(why: str) -> PredictedCost:

@@ -30,6 +30,7 @@ from copublish.tools.planning.costs import (
     predict,
     unknown_cost,
 )
+from copublish.tools.planning.marginals_cost import predict_from_agreement
 from copublish.tools.planning.tables import as_fragments, made_up_table
 from copublish.tools.planning.tunings import tuning_of
 
@@ -65,19 +66,20 @@ def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_
     """The seconds and MiB of a secure run over a link, or why there is no prediction.
 
     Args:
-        agreement: The agreement; its release is simulated once, on made-up records.
+        agreement: The agreement; where it does not fix all shapes, its release is simulated once, on made-up records.
         round_trip_seconds: How long a message and its answer take.
         bytes_per_second: What the slower direction carries.
     """
-    if agreement.engine.name != "spu" or (tuning := tuning_of(agreement)) is None:
-        return unknown_cost(agreement)
-    generator = np.random.default_rng(0)
-    table = made_up_table(agreement, RECORDS, generator)
-    fragments = as_fragments(agreement, table, generator, with_numbers=agreement.mechanism.reads_numbers)
-    release, expected = simulate_fragments(agreement, fragments), agreement.records.expected
-    work = tuning.work(agreement, release, expected, records_of_products)
     link = Surroundings(round_trip_seconds=round_trip_seconds, bytes_per_second=bytes_per_second)
-    found = predict(agreement, work, link)
+    found = predict_from_agreement(agreement, link)
+    if found is None:
+        if agreement.engine.name != "spu" or (tuning := tuning_of(agreement)) is None:
+            return unknown_cost(agreement)
+        generator = np.random.default_rng(0)
+        table = made_up_table(agreement, RECORDS, generator)
+        fragments = as_fragments(agreement, table, generator, with_numbers=agreement.mechanism.reads_numbers)
+        release, expected = simulate_fragments(agreement, fragments), agreement.records.expected
+        found = predict(agreement, tuning.work(agreement, release, expected, records_of_products), link)
     if found.seconds is None:
         return found
     waiting, transfer = found.waiting_seconds or 0.0, found.transfer_seconds or 0.0
@@ -85,7 +87,12 @@ def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_
         f"{found.seconds - waiting - transfer:.1f} s of computing on two cores like this machine's, {waiting:.1f} s of "
         f"waiting for messages and {transfer:.1f} s of transfers."
     )
-    return replace(found, why=words)
+    return replace(found, why=words if found.rounds is None else f"{words} {_rounds(found)}")
+
+
+def _rounds(cost: PredictedCost) -> str:
+    """How many rounds a prediction is for."""
+    return f"That is with {cost.rounds} rounds; with all {cost.most_rounds} it is {cost.most_seconds:g} s."
 
 
 def run_cost(agreement: Agreement, release: Release | None, n_records: int) -> PredictedCost:
@@ -96,6 +103,8 @@ def run_cost(agreement: Agreement, release: Release | None, n_records: int) -> P
         release: One of it, whose shapes stand for those of the run.
         n_records: How many records there would be.
     """
+    if (found := predict_from_agreement(agreement)) is not None:
+        return found
     tuning = tuning_of(agreement)
     if agreement.engine.name != "spu" or tuning is None or release is None:
         return unknown_cost(agreement)
@@ -116,6 +125,7 @@ def over_link(cost: Mapping[str, Any], link: Link) -> dict[str, Any]:
         "why": (
             f"{cost['seconds']:g} s of computing on two cores like this machine's, {waits:.1f} s of waiting for "
             f"messages and {transfers:.1f} s of transfers."
+            + (f" That is with {cost['rounds']} rounds of at most {cost['most_rounds']}." if "rounds" in cost else "")
         ),
     }
 

@@ -22,7 +22,6 @@ from copublish.tools.evaluation.prediction import RANKED_CLASSIFIERS
 from copublish.tools.evaluation.utility import MeanDistance, Summary
 from copublish.tools.planning.advice import ground_of
 from copublish.tools.planning.costs import PredictedCost
-from copublish.tools.planning.links import run_cost
 from copublish.tools.planning.tables import read_like
 from copublish.tools.planning.trials import (
     ALL,
@@ -152,7 +151,7 @@ def try_mechanism(
         raw, largest_class = _row(ground.raw()), ground.largest_class()
     else:
         trial = try_setting(ground, variant, Setting(budget), runs)
-        cost = run_cost(Setting(budget).apply(variant), trial.release, len(ground.train))
+        cost = trial.secure_run
     progress("trials", 1, 1)
     return MechanismTrial(
         trial_format=1,

@@ -26,6 +26,8 @@ from copublish.tools.evaluation.classification import ClassifierName, majority_a
 from copublish.tools.evaluation.prediction import RANKED_CLASSIFIERS
 from copublish.tools.evaluation.published import ScoredData
 from copublish.tools.evaluation.utility import Difference, Summary, SummaryScores, raw_utility, utility_of
+from copublish.tools.planning.costs import PredictedCost
+from copublish.tools.planning.links import run_cost
 from copublish.tools.planning.tables import as_fragments
 from copublish.tools.planning.tuning import Setting
 from copublish.tools.planning.tunings import tuning_of
@@ -335,6 +337,7 @@ class TrialScores(TypedJson):
         measured: What the mechanism itself measures of its runs, by its own keys.
         summary: Scores.
         noise: What its noise does, if it says so.
+        secure_run: The predicted cost of a secure run; none of the trivial baseline.
     """
 
     mechanism: str
@@ -343,13 +346,15 @@ class TrialScores(TypedJson):
     measured: Mapping[str, Any]
     summary: SummaryScores
     noise: TypicalNoise | None = None
+    secure_run: PredictedCost | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values, the setting, what the mechanism measures and the scores side by side."""
         own = super().to_json()
         noise = {"noise": own["noise"]} if "noise" in own else {}
         first = {"mechanism": own["mechanism"], **own["setting"], "delta": own["delta"]}
-        return {**first, **own["measured"], **own["summary"], **noise}
+        run = {} if self.secure_run is None else {"secure_run": self.secure_run.to_json()}
+        return {**first, **own["measured"], **own["summary"], **noise, **run}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -363,7 +368,7 @@ class Trial:
         summary: All numbers of the runs.
         measured: What else the mechanism tells of these runs, as JSON values.
         noise: What its noise does, in words and as a number, if it says so.
-        release: The last one, for the cost of a secure run; none of the baseline.
+        secure_run: The predicted cost of a secure run; none of the baseline.
     """
 
     mechanism: str
@@ -372,7 +377,7 @@ class Trial:
     summary: Summary
     measured: Mapping[str, Any]
     noise: tuple[str, float] | None
-    release: Release | None
+    secure_run: PredictedCost | None
 
     @property
     def epsilon(self) -> str:
@@ -389,6 +394,7 @@ class Trial:
             measured=self.measured,
             summary=self.summary.scores(),
             noise=noise,
+            secure_run=self.secure_run,
         )
 
 
@@ -405,7 +411,7 @@ def try_setting(ground: TrialGround, agreement: Agreement, setting: Setting, run
         summary=ground.summary(releases),
         measured=measured,
         noise=mechanism.plan(agreement).typical_noise(),
-        release=releases[-1],
+        secure_run=run_cost(agreement, releases[-1], len(ground.train)),
     )
 
 
@@ -420,7 +426,7 @@ def try_baseline(ground: TrialGround, agreement: Agreement, epsilon: str, runs: 
         summary=ground.baseline(agreement, runs),
         measured={},
         noise=None,
-        release=None,
+        secure_run=None,
     )
 
 

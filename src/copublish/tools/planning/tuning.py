@@ -34,6 +34,17 @@ class Work:
         counted: Records times comparisons with which their owners, or a database for them, count them, in millions
             (horizontal data).
         published: Cells of the published records, in millions.
+        calls: Products of some records each, a tile of the counted table at a time.
+        product_cells: Records times cells of the tables that are multiplied, in millions.
+        first_marks: Records times marks of which the first one counts, in millions.
+        compared: Secret counts that are compared with a model's answers, in all rounds, in thousands.
+        guest_words: The same numbers as guests share them with the nodes, in thousands.
+        met: Comparisons of scores with each other, in all rounds, in thousands.
+        drawn_noise: Candidates for Gaussian noise, in thousands.
+        fitted: Cells of the models that parties fit, of all parties and rounds, in millions.
+        drawn_cells: Cells that parties read, and draw of synthetic records, in millions.
+        people: Identifiers that are compared, of all owners, in millions.
+        summed: Masked counts that owners send, in thousands, where no secure engine runs.
     """
 
     starts: float = 0.0
@@ -46,6 +57,17 @@ class Work:
     guest_marks: float = 0.0
     counted: float = 0.0
     published: float = 0.0
+    calls: float = 0.0
+    product_cells: float = 0.0
+    first_marks: float = 0.0
+    compared: float = 0.0
+    guest_words: float = 0.0
+    met: float = 0.0
+    drawn_noise: float = 0.0
+    fitted: float = 0.0
+    drawn_cells: float = 0.0
+    people: float = 0.0
+    summed: float = 0.0
 
 
 @dataclass(frozen=True)

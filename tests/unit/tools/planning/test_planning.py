@@ -132,7 +132,7 @@ def trial(area: float, rounds: int, error: float = 0.001, share: str = "0.4", ru
         summary=Summary(utilities),
         measured={"rounds": rounds},
         noise=None,
-        release=None,
+        secure_run=None,
     )
 
 

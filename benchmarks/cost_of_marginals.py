@@ -1,0 +1,153 @@
+"""The part of `cost_model.py` that is about marginals: coefficients for every engine, and predictions beside runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from copublish.mechanisms.marginals.plan import MarginalsPlan
+from copublish.tools.planning.costs import Coefficients, all_coefficients, cost_of, measured_coefficients
+from copublish.tools.planning.marginals_cost import usual_rounds, work_of
+from copublish.tools.planning.tuning import Work
+from fitting import fitted, memory, ratios
+from machine import described_machine
+from marginals_shapes import (
+    CHECKED,
+    FITTED,
+    LINKED,
+    SMALLEST,
+    Shape,
+    ShapeRun,
+    agreement_of,
+    measure_link,
+    measure_shape,
+)
+from measuring import NOT_THERE, Measuring, Row
+
+WAITS = ("starts", "rounds", "calls", "product_columns")
+"""Parties wait for each other once for some, in every round, and for every product and part of one."""
+
+NOT_LINKED = "How often these parties wait for each other was not measured: as often as two is assumed."
+"""Said of engines that no run between two hosts was made with."""
+
+Known = Callable[[str, Callable[[], Any]], Any]
+"""What was measured under a name, or is now."""
+
+
+def way_of(shape: Shape) -> str:
+    """The name of a shape's coefficients."""
+    return f"marginals on {shape.engine}"
+
+
+def shape_run(known: Known, shape: Shape, times: int) -> ShapeRun:
+    """A run, measured now or before: of several the one that took least, as others only add."""
+    found = known(
+        f"{shape.engine}: {shape.name}",
+        lambda: asdict(min((measure_shape(shape) for _ in range(times)), key=lambda run: run.cpu_seconds)),
+    )
+    return ShapeRun(**{**found, "shape": Shape(**found["shape"])})
+
+
+def work_done(run: ShapeRun) -> Work:
+    """The work of a run, with as many rounds as it made."""
+    return work_of(agreement_of(run.shape), run.rounds)
+
+
+def fit(way: str, runs: Sequence[ShapeRun], links: Sequence[tuple[Work, float]], *, busy: bool) -> Coefficients:
+    """The coefficients of one engine.
+
+    Args:
+        way: Their name.
+        runs: What processor time, traffic and seconds are fitted to.
+        links: Work and round trips of runs between two hosts; without any, those of others are taken.
+        busy: Whether seconds say nothing, since others use the machine: what they were to CPU seconds stays.
+    """
+    works, before = [work_done(found) for found in runs], all_coefficients()
+    cpu = fitted(works, [found.cpu_seconds for found in runs])
+    ways = [name for name in (way, "marginals on cheetah") if name in before]
+    usual = before[ways[0]] if ways else measured_coefficients()
+    fixed, record = (usual.fixed_ratio, usual.record_ratio)
+    if not busy:
+        fixed, record = ratios(cpu, ((work, found.seconds) for work, found in zip(works, runs, strict=True)))
+    with_workers = [found for found in runs if found.worker_mib]
+    sizes: Mapping[str, float] = (
+        memory(with_workers)
+        if with_workers
+        else {name: getattr(usual, name) for name in ("worker_mib", "party_mib", "mib_per_million_cells")}
+    )
+    if not with_workers:  # the process of a party is all there is
+        sizes = {**sizes, "worker_mib": usual.party_mib}
+    return Coefficients(
+        cpu_seconds=cpu,
+        mib_sent=fitted(works, [found.mib_sent for found in runs]),
+        round_trips=fitted(*zip(*links, strict=True), WAITS) if links else usual.round_trips,
+        fixed_ratio=fixed,
+        record_ratio=record,
+        measured=described_machine(),
+        largest=Work(**{f.name: max(getattr(work, f.name) for work in works) for f in fields(Work)}),
+        assumed="" if links else NOT_LINKED,
+        **sizes,
+    )
+
+
+def row_of(found: ShapeRun, by: Coefficients) -> Row:
+    """What was measured, beside what is predicted from the agreement alone."""
+    agreement = agreement_of(found.shape)
+    cost = cost_of(work_of(agreement), cells=found.million_cells, by=by)
+    return {
+        "run": found.shape.name,
+        "engine": found.shape.engine,
+        "rounds": found.rounds or NOT_THERE,
+        "predicted, rounds": usual_rounds(MarginalsPlan.of(agreement)) or NOT_THERE,
+        "CPU s": found.cpu_seconds,
+        "predicted, CPU s": cost.cpu_seconds,
+        "CPU s / predicted": found.cpu_seconds / cost.cpu_seconds,
+        "MiB sent": found.mib_sent,
+        "predicted, MiB": cost.mib_sent,
+        "MiB / predicted": found.mib_sent / cost.mib_sent,
+        "largest process, MiB": max(found.worker_mib, found.party_mib) or NOT_THERE,
+        "predicted, largest, MiB": cost.largest_process_mib,
+        "seconds": found.seconds,
+        "predicted on quiet cores, s": cost.seconds,
+    }
+
+
+def link_of(known: Known, shape: Shape) -> tuple[Work, float]:
+    """The work and round trips of a run between two hosts, measured now or before."""
+    rounds, trips = known(f"linked, {shape.engine}: {shape.name}", lambda: list(measure_link(shape)))
+    return work_of(agreement_of(shape), rounds), trips
+
+
+def measure_marginals(
+    known: Known, given: argparse.Namespace, write: Callable[[Mapping[str, Coefficients]], None]
+) -> Measuring:
+    """Runs of all shapes, coefficients of every engine, and predictions beside runs that nothing was fitted to."""
+    if given.smallest:
+        first, second = (shape_run(known, shape, given.times) for shape in SMALLEST)
+        yield (
+            "Marginals: runs that coefficients are fitted to",
+            row_of(first, fit(way_of(first.shape), [first], [], busy=True)),
+        )
+        yield (
+            "Marginals: predictions held against other runs",
+            row_of(second, measured_coefficients(way_of(second.shape))),
+        )
+        return
+    runs, checks = ([shape_run(known, one, given.times) for one in shapes] for shapes in (FITTED, CHECKED))
+    links = {shape: link_of(known, shape) for shape in (LINKED if os.geteuid() == 0 else ())}
+    found = {}
+    for way in dict.fromkeys(way_of(shape) for shape in FITTED):
+        of_way = [run for run in runs if way_of(run.shape) == way]
+        linked = [taken for shape, taken in links.items() if way_of(shape) == way]
+        found[way] = fit(way, of_way, linked, busy=given.busy)
+        if given.write:
+            write(found)
+    for shape, (work, trips) in links.items():
+        yield "Marginals: round trips", {"run": shape.name, "rounds": work.rounds or NOT_THERE, "round trips": trips}
+    for run in runs:
+        yield "Marginals: runs that coefficients are fitted to", row_of(run, found[way_of(run.shape)])
+    for run in checks:
+        yield "Marginals: predictions held against other runs", row_of(run, found[way_of(run.shape)])

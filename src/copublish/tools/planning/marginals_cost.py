@@ -1,0 +1,312 @@
+"""What a secure run of marginals costs, by operations that are counted from the agreement alone.
+
+Everything is asked of the plan: which tables are measured and which may be chosen, the schedule, the noise. Two things
+depend on what is opened and are assumed: how many rounds there are, and which tables they choose. By default the noise
+stays as it is for as many rounds as there are columns to join, and is halved after each one that follows; the most
+rounds are those of noise that is never halved. Chosen tables are taken from all candidates in a fixed random order.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from copublish.agreement.axis import evenly_divided
+from copublish.agreement.model import Agreement
+from copublish.engines.spu.products import most_records, padded_records, tile_places
+from copublish.kernel.accounting.concentrated import ConcentratedMeasure
+from copublish.kernel.accounting.disclosures import Measure
+from copublish.kernel.noise.geometric import Geometric
+from copublish.kernel.programs.noise import WORD_BITS, comparisons_of
+from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, cliques_of
+from copublish.mechanisms.marginals.plan import MarginalsPlan
+from copublish.mechanisms.marginals.schedule import RoundBudget
+from copublish.mechanisms.marginals.settings import MarginalsSettings
+from copublish.tools.planning.costs import PredictedCost, Surroundings, coefficients_for, dot, predict
+from copublish.tools.planning.tuning import Work
+
+KEPT_SHARE = 0.7
+"""Of candidates for Gaussian noise: the others are drawn in vain."""
+
+MILLION = 1e6
+
+ASSUMED = (
+    "Operations are counted from the agreement alone, with the records that it expects; how many rounds there are, and "
+    "which tables they choose, follows from the data, so both are assumed. A run that finds programs which an earlier "
+    "one has compiled takes less."
+)
+"""What a prediction assumes."""
+
+
+def predict_from_agreement(agreement: Agreement, surroundings: Surroundings | None = None) -> PredictedCost | None:
+    """The predicted cost of a secure run, of a mechanism whose agreement fixes its operations; none of others.
+
+    Args:
+        agreement: What is run.
+        surroundings: By default all parties on one quiet machine with two cores.
+
+    Privacy:
+        Depends on the agreement alone: public domains, and the number of records that it expects.
+    """
+    if not isinstance(agreement.mechanism, MarginalsSettings):
+        return None
+    plan, work = MarginalsPlan.of(agreement), work_of(agreement)
+    cost, by = predict(agreement, work, surroundings), coefficients_for(agreement)
+    if cost.seconds is None or by is None:
+        return cost
+    cost = replace(cost, why=f"{cost.why} {ASSUMED}", round_trips=dot(by.round_trips, work))
+    if not plan.rounds:
+        return cost
+    most = most_rounds(plan)
+    at_most = predict(agreement, work_of(agreement, most), surroundings)
+    return replace(cost, rounds=usual_rounds(plan), most_rounds=most, most_seconds=at_most.seconds)
+
+
+@dataclass(frozen=True)
+class PlannedRound:
+    """A round as a plan has it.
+
+    Attributes:
+        budget: What it may spend.
+        ahead: For how many rounds like it noise is drawn at once, at most.
+        table: The table that it is taken to choose.
+    """
+
+    budget: RoundBudget
+    ahead: int
+    table: Columns
+
+
+def usual_rounds(plan: MarginalsPlan) -> int:
+    """How many rounds there usually are: about as many as columns before noise is halved."""
+    return len(list(_budgets(plan, max(1, len(plan.names) - 1))))
+
+
+def most_rounds(plan: MarginalsPlan) -> int:
+    """How many rounds there are at most: of noise that is never halved."""
+    return len(list(_budgets(plan, None)))
+
+
+def _budgets(plan: MarginalsPlan, unchanged: int | None) -> Iterator[tuple[RoundBudget, int]]:
+    """Yield the budget of every round, and how many are like it; noise is halved after the first so many."""
+    purse, done = plan.purse, 0
+    while plan.rounds and (budget := purse.next_round()) is not None:
+        yield budget, purse.rounds_like_the_next
+        done += 1
+        purse = purse.after(budget, halve_noise=unchanged is not None and done >= unchanged)
+
+
+def planned_rounds(plan: MarginalsPlan, number: int | None = None) -> list[PlannedRound]:
+    """The rounds of a run; if a number is given, those of a run with about so many."""
+    wanted = usual_rounds(plan) if number is None else number
+    options = (list(_budgets(plan, unchanged)) for unchanged in range(1, plan.rounds + 1))
+    budgets = next((found for found in options if len(found) >= wanted), list(_budgets(plan, None)))
+    return [PlannedRound(*pair, table) for pair, table in zip(budgets[:wanted], _tables(plan), strict=False)]
+
+
+def _tables(plan: MarginalsPlan) -> Iterator[Columns]:
+    """Yield candidates in a fixed random order, again and again; those that make the model too large are left out."""
+    order = np.random.default_rng(0).permutation(len(plan.candidates)).tolist()
+    measured, limit = list(plan.fixed), plan.settings.agreed_model_cells
+    while order:
+        fitting = []
+        for number in order:
+            table = plan.candidates[number]
+            if max(_clique_cells(plan, [*measured, table])) <= limit:
+                measured.append(table)
+                fitting.append(number)
+                yield table
+        order = fitting
+
+
+def _clique_cells(plan: MarginalsPlan, tables: Sequence[Columns]) -> list[int]:
+    return [cells_of(clique, plan.sizes) for clique in cliques_of(plan.sizes, tables)]
+
+
+def work_of(agreement: Agreement, rounds: int | None = None) -> Work:
+    """The work of a run.
+
+    Args:
+        agreement: What is run.
+        rounds: How many rounds there are; as many as usual if it is not said.
+
+    Privacy:
+        Depends on the agreement alone: public domains, and the number of records that it expects.
+    """
+    plan = MarginalsPlan.of(agreement)
+    planned, n_parties = planned_rounds(plan, rounds), len(agreement.parties)
+    cells = [cells_of(table, plan.sizes) for table in plan.candidates] if plan.rounds else []
+    n_records, places = agreement.records.expected, len(plan.candidates) + 1
+    compared = sum(cells) * (len(planned) + 1) / 1e3
+    drawn = plan.records_to_draw(n_records) * n_parties + n_records * _holders_of_a_cell(agreement)
+    bits, candidates = _noise(plan, planned)
+    guests = len(agreement.guests)
+    work = Work(
+        starts=1.0,
+        guests=float(guests if agreement.engine.name == "spu" else n_parties),
+        rounds=float(len(planned)),
+        biased_bits=bits / 1e3,
+        drawn_noise=candidates / 1e3,
+        compared=compared,
+        guest_words=compared * guests,
+        met=len(planned) * comparisons_of(places) / 1e3,
+        fitted=n_parties * _fitted_cells(plan, planned) / MILLION,
+        drawn_cells=drawn * len(plan.names) / MILLION,
+        people=n_records * len(agreement.owners) / MILLION if agreement.compares_people else 0.0,
+        summed=0.0 if agreement.engine.name == "spu" else plan.first.entries * len(agreement.owners) / 1e3,
+    )
+    return _with_products(agreement, plan, work)
+
+
+def _holders_of_a_cell(agreement: Agreement) -> int:
+    return len(agreement.owners) if agreement.partition == "arbitrary" else 1
+
+
+def _fitted_cells(plan: MarginalsPlan, planned: Sequence[PlannedRound]) -> int:
+    """Cells of the model in all fits together."""
+    tables = list(plan.fixed)
+    found = sum(_clique_cells(plan, tables))
+    for one in planned:
+        tables.append(one.table)
+        found += sum(_clique_cells(plan, tables))
+    return found
+
+
+def _noise(plan: MarginalsPlan, planned: Sequence[PlannedRound]) -> tuple[float, float]:
+    """Biased bits of all noise, and candidates for Gaussian noise; what is drawn ahead and left over included."""
+    places, bits, candidates = len(plan.candidates) + 1, 0.0, 0.0
+    choices: dict[Any, int] = defaultdict(int)
+    values: dict[Any, float] = defaultdict(float)
+
+    def measure(disclosure: Measure | ConcentratedMeasure, ahead: int) -> None:
+        nonlocal bits, candidates
+        if not isinstance(disclosure, ConcentratedMeasure):
+            if isinstance(disclosure.noise, Geometric):
+                bits += _samples(2 * disclosure.entries) * disclosure.noise.bits
+            return
+        noise = disclosure.noise
+        if values[noise] < disclosure.entries:
+            drawn = noise.candidates(max(disclosure.entries, ahead))
+            candidates, bits = candidates + drawn, bits + drawn * (noise.bits + noise.square_bits)
+            values[noise] = max(KEPT_SHARE * drawn, disclosure.entries)
+        values[noise] -= disclosure.entries
+
+    measure(plan.first, 0)
+    for number, one in enumerate(planned, start=1):
+        noise = plan.choice(number, one.budget.selection).noise
+        if not choices[noise.rate]:
+            choices[noise.rate] = plan.choices_ahead(one.ahead)
+            bits += choices[noise.rate] * _samples(places) * noise.bits
+        choices[noise.rate] -= 1
+        measure(plan.chosen(one.table, number, one.budget.table), plan.values_ahead(one.ahead))
+    return bits, candidates
+
+
+def _samples(wanted: int) -> int:
+    return -(-wanted // WORD_BITS) * WORD_BITS
+
+
+def _with_products(agreement: Agreement, plan: MarginalsPlan, work: Work) -> Work:
+    """The same work with the products that join columns of several owners."""
+    tables = (*plan.fixed, *(plan.candidates if plan.rounds else ()))
+    joined = [table for table in tables if _is_joined(agreement, [plan.names[column] for column in table])]
+    if agreement.partition == "horizontal" or agreement.engine.name != "spu":
+        return work
+    work = replace(work, products=1.0)  # keys are exchanged as soon as workers meet
+    paired = sorted({column for table in joined if len(table) == 2 for column in table})
+    for product in (
+        *(_pair_products(agreement, plan, paired) if paired else ()),
+        *(_table_product(agreement, plan, table) for table in joined if len(table) > 2),
+    ):
+        work = product.added_to(work, agreement)
+    return work
+
+
+def _is_joined(agreement: Agreement, names: Sequence[str]) -> bool:
+    """Whether no single owner has all these columns of every record."""
+    own = [name for name in names if not (name == agreement.class_name and agreement.class_is_shared)]
+    holders = {agreement.holders(name) for name in own}
+    return len(own) > 1 and not (len(holders) == 1 and len(next(iter(holders))) == 1)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A table of counts that one product of all records gives.
+
+    Attributes:
+        rows: Of the table.
+        columns: Of the table.
+        factors: Products of private matrices that one product of shares takes; 1 of matrices that two parties own.
+        marks: Lines that are marked, of which the first counts; 0 of matrices that two parties own.
+        holders: The parties that mark them.
+    """
+
+    rows: int
+    columns: int
+    factors: int = 1
+    marks: int = 0
+    holders: frozenset[str] = frozenset()
+
+    def added_to(self, work: Work, agreement: Agreement) -> Work:
+        """Some work, and that of this product."""
+        chunk = most_records(self.rows * self.columns)
+        n_records, shards = agreement.records.expected, agreement.engine.agreed_shards
+        per_shard = -(-n_records // shards)
+        whole, rest = divmod(per_shard, chunk)
+        records = shards * (whole * padded_records(chunk) + (padded_records(rest) if rest else 0)) / MILLION
+        tiles = list(tile_places(self.rows, self.columns))
+        sent = sum(min(bottom - top, right - left) for (top, bottom), (left, right) in tiles)
+        return replace(
+            work,
+            calls=work.calls + shards * (whole + (rest > 0)) * len(tiles),
+            product_columns=work.product_columns + self.factors * records * sent,
+            product_cells=work.product_cells + records * self.rows * self.columns,
+            marks=work.marks + records * self.marks * max(0, len(self.holders) - 1),
+            first_marks=work.first_marks + records * self.marks,
+            guest_marks=work.guest_marks + records * self.marks * len(self.holders & set(agreement.guests)),
+        )
+
+
+def _pair_products(agreement: Agreement, plan: MarginalsPlan, paired: Sequence[int]) -> Iterator[Product]:
+    """Products of which all tables of two joined columns come."""
+    holders = {column: _holders(agreement, plan.names[column]) for column in paired}
+    lines = sum(plan.sizes[column] for column in paired)
+    if _is_marked(agreement, holders.values()):
+        yield Product(lines, lines, marks=lines, holders=frozenset().union(*holders.values()))
+        return
+    lines_of = {
+        party: sum(plan.sizes[column] for column in paired if holders[column] == {party}) for party in agreement.parties
+    }
+    yield from (Product(one, other) for one, other in combinations([n for n in lines_of.values() if n], 2))
+
+
+def _table_product(agreement: Agreement, plan: MarginalsPlan, table: Columns) -> Product:
+    """The product of a larger table."""
+    holders = {column: _holders(agreement, plan.names[column]) for column in table}
+    cells = cells_of(table, plan.sizes)
+    if _is_marked(agreement, holders.values()):
+        chosen = evenly_divided([plan.sizes[column] for column in table])
+        rows = cells_of(tuple(column for number, column in enumerate(table) if number in chosen), plan.sizes)
+        return Product(
+            rows, cells // rows, factors=2, marks=rows + cells // rows, holders=frozenset().union(*holders.values())
+        )
+    first = {agreement.party_names[0]}
+    rows = cells_of(tuple(column for column in table if holders[column] == first), plan.sizes)
+    return Product(rows, cells // rows)
+
+
+def _holders(agreement: Agreement, name: str) -> frozenset[str]:
+    """The owners that hold a column; of a class that all know the one that counts."""
+    if name == agreement.class_name and agreement.class_is_shared:
+        return frozenset({agreement.class_owner})
+    return frozenset(agreement.holders(name))
+
+
+def _is_marked(agreement: Agreement, holders: Any) -> bool:
+    """Whether cells are marked, as three or more parties do, and owners of the same column."""
+    return len(agreement.parties) > 2 or any(len(own) > 1 for own in holders)
