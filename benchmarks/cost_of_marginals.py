@@ -10,7 +10,7 @@ from typing import Any
 
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.tools.planning.costs import Coefficients, all_coefficients, cost_of, measured_coefficients
-from copublish.tools.planning.marginals_cost import usual_rounds, work_of
+from copublish.tools.planning.marginals_cost import planned_rounds, rounds_made, work_of
 from copublish.tools.planning.tuning import Work
 from fitting import fitted, memory, ratios
 from machine import described_machine
@@ -19,6 +19,7 @@ from marginals_shapes import (
     FITTED,
     LINKED,
     SMALLEST,
+    Chosen,
     Shape,
     ShapeRun,
     agreement_of,
@@ -30,7 +31,13 @@ from measuring import NOT_THERE, Measuring, Row
 WAITS = ("starts", "rounds", "calls", "product_columns")
 """Parties wait for each other once for some, in every round, and for every product and part of one."""
 
-NOT_LINKED = "How often these parties wait for each other was not measured: as often as two is assumed."
+RIDGE = 0.01
+"""There are about as many quantities as runs. Traffic is nearly exact and takes less."""
+
+RUNS_OF_MARGINALS = "Marginals: runs that coefficients are fitted to"
+CHECKS_OF_MARGINALS = "Marginals: predictions held against other runs"
+
+NOT_LINKED = "How often these parties wait for each other was not measured: as often as two nodes is assumed."
 """Said of engines that no run between two hosts was made with."""
 
 Known = Callable[[str, Callable[[], Any]], Any]
@@ -52,8 +59,16 @@ def shape_run(known: Known, shape: Shape, times: int) -> ShapeRun:
 
 
 def work_done(run: ShapeRun) -> Work:
-    """The work of a run, with as many rounds as it made."""
-    return work_of(agreement_of(run.shape), run.rounds)
+    """The work of a run, with the rounds that it made."""
+    return work_with(run.shape, run.chosen)
+
+
+def work_with(shape: Shape, chosen: Chosen) -> Work:
+    """The work of a run that chose these tables."""
+    agreement = agreement_of(shape)
+    plan, number = MarginalsPlan.of(agreement), {name: place for place, name in enumerate(agreement.columns)}
+    tables = [tuple(number[name] for name in table) or None for table in chosen]
+    return work_of(agreement, rounds_made(plan, tables))
 
 
 def fit(way: str, runs: Sequence[ShapeRun], links: Sequence[tuple[Work, float]], *, busy: bool) -> Coefficients:
@@ -66,7 +81,7 @@ def fit(way: str, runs: Sequence[ShapeRun], links: Sequence[tuple[Work, float]],
         busy: Whether seconds say nothing, since others use the machine: what they were to CPU seconds stays.
     """
     works, before = [work_done(found) for found in runs], all_coefficients()
-    cpu = fitted(works, [found.cpu_seconds for found in runs])
+    cpu = fitted(works, [found.cpu_seconds for found in runs], ridge=RIDGE)
     ways = [name for name in (way, "marginals on cheetah") if name in before]
     usual = before[ways[0]] if ways else measured_coefficients()
     fixed, record = (usual.fixed_ratio, usual.record_ratio)
@@ -82,7 +97,7 @@ def fit(way: str, runs: Sequence[ShapeRun], links: Sequence[tuple[Work, float]],
         sizes = {**sizes, "worker_mib": usual.party_mib}
     return Coefficients(
         cpu_seconds=cpu,
-        mib_sent=fitted(works, [found.mib_sent for found in runs]),
+        mib_sent=fitted(works, [found.mib_sent for found in runs], ridge=RIDGE / 10),
         round_trips=fitted(*zip(*links, strict=True), WAITS) if links else usual.round_trips,
         fixed_ratio=fixed,
         record_ratio=record,
@@ -100,8 +115,8 @@ def row_of(found: ShapeRun, by: Coefficients) -> Row:
     return {
         "run": found.shape.name,
         "engine": found.shape.engine,
-        "rounds": found.rounds or NOT_THERE,
-        "predicted, rounds": usual_rounds(MarginalsPlan.of(agreement)) or NOT_THERE,
+        "rounds": len(found.chosen) or NOT_THERE,
+        "predicted, rounds": len(planned_rounds(MarginalsPlan.of(agreement))) or NOT_THERE,
         "CPU s": found.cpu_seconds,
         "predicted, CPU s": cost.cpu_seconds,
         "CPU s / predicted": found.cpu_seconds / cost.cpu_seconds,
@@ -117,8 +132,8 @@ def row_of(found: ShapeRun, by: Coefficients) -> Row:
 
 def link_of(known: Known, shape: Shape) -> tuple[Work, float]:
     """The work and round trips of a run between two hosts, measured now or before."""
-    rounds, trips = known(f"linked, {shape.engine}: {shape.name}", lambda: list(measure_link(shape)))
-    return work_of(agreement_of(shape), rounds), trips
+    chosen, trips = known(f"linked, {shape.engine}: {shape.name}", lambda: list(measure_link(shape)))
+    return work_with(shape, chosen), trips
 
 
 def measure_marginals(
@@ -128,11 +143,11 @@ def measure_marginals(
     if given.smallest:
         first, second = (shape_run(known, shape, given.times) for shape in SMALLEST)
         yield (
-            "Marginals: runs that coefficients are fitted to",
+            RUNS_OF_MARGINALS,
             row_of(first, fit(way_of(first.shape), [first], [], busy=True)),
         )
         yield (
-            "Marginals: predictions held against other runs",
+            CHECKS_OF_MARGINALS,
             row_of(second, measured_coefficients(way_of(second.shape))),
         )
         return
@@ -148,6 +163,6 @@ def measure_marginals(
     for shape, (work, trips) in links.items():
         yield "Marginals: round trips", {"run": shape.name, "rounds": work.rounds or NOT_THERE, "round trips": trips}
     for run in runs:
-        yield "Marginals: runs that coefficients are fitted to", row_of(run, found[way_of(run.shape)])
+        yield RUNS_OF_MARGINALS, row_of(run, found[way_of(run.shape)])
     for run in checks:
-        yield "Marginals: predictions held against other runs", row_of(run, found[way_of(run.shape)])
+        yield CHECKS_OF_MARGINALS, row_of(run, found[way_of(run.shape)])

@@ -16,15 +16,27 @@ NOT_HERE = ("counted", "published")
 """What these runs do little of or nothing: `where_they_lie.py` measures it."""
 
 
-def fitted(works: Sequence[Work], measured: Sequence[float], quantities: Sequence[str] | None = None) -> Work:
-    """The coefficients of least relative error, of all quantities that occur or of some."""
+def fitted(
+    works: Sequence[Work], measured: Sequence[float], quantities: Sequence[str] | None = None, *, ridge: float = 0.0
+) -> Work:
+    """The coefficients of least relative error, of all quantities that occur or of some.
+
+    Args:
+        works: The work of every run.
+        measured: What it took.
+        quantities: The only ones that count, if there are such.
+        ridge: The price of the squares of coefficients, of quantities that are 1 in the run where they weigh most:
+            quantities that mostly go together share what they cost, where one would take all of it by chance.
+    """
     names = [field.name for field in fields(Work)]
     wanted = [name not in NOT_HERE and (quantities is None or name in quantities) for name in names]
     of = np.array([astuple(work) for work in works]) * wanted
     relative = of / np.array(measured)[:, None]
     scale = np.maximum(relative.max(axis=0), 1e-300)  # so that no quantity counts by its unit
-    coefficients, _ = nnls(relative / scale, np.ones(len(measured)))
-    return Work(**{name: float(value) for name, value in zip(names, coefficients / scale, strict=True)})
+    priced = np.vstack([relative / scale, np.sqrt(ridge) * np.eye(len(names))])
+    coefficients, _ = nnls(priced, np.append(np.ones(len(measured)), np.zeros(len(names))))
+    found = np.where(relative.max(axis=0) > 0, coefficients / scale, 0.0)
+    return Work(**{name: float(value) for name, value in zip(names, found, strict=True)})
 
 
 def ratios(cpu_seconds: Work, taken: Iterable[tuple[Work, float]]) -> tuple[float, float]:

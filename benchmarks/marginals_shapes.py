@@ -27,6 +27,9 @@ from secure_runs import read_records, recorders
 
 PERSON = "person"
 
+Chosen = list[list[str]]
+"""The columns of each round's table; none of a round in which no table was worth its noise."""
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -121,10 +124,9 @@ SMALLEST = (Shape(300, columns=3, cells=3, rounds=2), Shape(400, columns=4, cell
 
 LINKED = (
     Shape(1_000, columns=4, cells=4, rounds=0),
-    Shape(1_000, columns=6, cells=4, rounds=4),
-    Shape(1_000, columns=8, cells=4),
+    Shape(20_000, columns=6, cells=4, rounds=4),
+    Shape(20_000, columns=8, cells=4),
     Shape(150_000, columns=6, cells=8, rounds=2),
-    Shape(1_000, columns=4, cells=4, listed=2, delta=False, partition="horizontal", engine="masked-sum"),
 )
 """Runs between two hosts, for round trips alone."""
 
@@ -134,12 +136,12 @@ class ShapeRun:
     """What one run took.
 
     Attributes:
-        rounds: How many were made.
+        chosen: The columns of the table that every round chose; none where it chose none.
         sent: MiB that the engine's workers sent, by phase.
     """
 
     shape: Shape
-    rounds: int
+    chosen: Chosen
     seconds: float
     cpu_seconds: float
     mib_sent: float
@@ -252,19 +254,20 @@ def measure_shape(shape: Shape) -> ShapeRun:
     )
     by_phase = {phase: n_bytes / MIB for phase, n_bytes in sent.items()}
     mib = sum(bytes_sent.values()) / MIB
-    return ShapeRun(shape, rounds_of(release), seconds, used, mib, worker, party_mib, by_phase)
+    return ShapeRun(shape, chosen_in(release), seconds, used, mib, worker, party_mib, by_phase)
 
 
-def measure_link(shape: Shape) -> tuple[int, float]:
-    """How many rounds a run between two hosts made, and how often the parties waited for each other."""
+def measure_link(shape: Shape) -> tuple[Chosen, float]:
+    """The tables that a run between two hosts chose, and how often the parties waited for each other."""
     from support.hosts import WideArea
     from wide_area import measure_release
 
     agreement = agreement_of(shape)
     found = measure_release("wide-area", agreement, made_up(agreement, shape), WideArea(0.010, 1e9))
-    return rounds_of(found.release), found.total.rounds
+    return chosen_in(found.release), found.total.rounds
 
 
-def rounds_of(release: cp.Release) -> int:
-    """How many rounds a release made."""
-    return len(json.loads(release.files()["model.json"])["rounds"])
+def chosen_in(release: cp.Release) -> Chosen:
+    """The tables that the rounds of a release chose."""
+    found: Chosen = json.loads(release.files()["model.json"])["rounds"]
+    return found

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 
 import copublish as cp
-from copublish.tools.planning.costs import Surroundings, cost_of, dot, measured_coefficients
+from copublish.tools.planning.costs import Surroundings, all_coefficients, cost_of, dot, measured_coefficients
 from copublish.tools.planning.tuning import Work
 from cost_model import Case, work_with
+from cost_of_marginals import CHECKS_OF_MARGINALS
 from measuring import ROOT, Row, markdown_of, write_between
 from run_all import RESULTS
 
@@ -37,6 +38,23 @@ UNITS = {
     "product_columns": "a million records times columns sent encrypted",
     "marks": "a million records times marks, ANDed",
     "guest_marks": "a million records times marks of a guest",
+}
+
+
+UNITS_OF_MARGINALS = {
+    "guests": "a party without an engine",
+    "rounds": "a round",
+    "calls": "a product of some records, of one tile",
+    "product_cells": "a million records times cells of joined tables",
+    "first_marks": "a million records times marks of which the first counts",
+    "compared": "1,000 cells compared with the model",
+    "guest_words": "1,000 numbers for comparing, shared by a guest",
+    "met": "1,000 comparisons of candidates",
+    "drawn_noise": "1,000 candidates for Gaussian noise",
+    "fitted": "a million cells of models that are fitted",
+    "drawn_cells": "a million cells read, and drawn",
+    "people": "a million identifiers compared",
+    "summed": "1,000 masked counts",
 }
 
 
@@ -78,6 +96,37 @@ def checks() -> Iterator[str]:
             yield markdown_of(found[title]["rows"]) + "\n"
 
 
+def marginals() -> Iterator[str]:
+    """What one unit of the work of marginals costs, on every engine, and when that was measured."""
+    ways = {way: known for way, known in all_coefficients().items() if way.startswith("marginals on ")}
+    for way, known in ways.items():
+        about = known.measured
+        yield (
+            f"*{way}*, measured {about['date']} on {about['cores']} cores of {about['processor']}, a loop of "
+            f"{about['loop_seconds']:g} s, load {about['load']:g}:\n"
+        )
+        rows: list[Row] = [
+            {
+                "a unit": UNITS_OF_MARGINALS.get(field.name) or UNITS[field.name],
+                "CPU s of all": getattr(known.cpu_seconds, field.name),
+                "MiB sent": getattr(known.mib_sent, field.name),
+                "round trips": getattr(known.round_trips, field.name),
+                "most in a run": getattr(known.largest, field.name),
+            }
+            for field in fields(Work)
+            if field.name not in ("counted", "published") and known.largest and getattr(known.largest, field.name)
+        ]
+        yield markdown_of(rows) + "\n"
+
+
+def checks_of_marginals() -> Iterator[str]:
+    """Predictions beside runs that nothing was fitted to."""
+    found = json.loads((RESULTS / "cost_model.json").read_text(encoding="utf-8"))["tables"][CHECKS_OF_MARGINALS]
+    measured = found["measured"]
+    yield f"Measured {measured['date']}, load {measured['load']:g} on {measured['cores']} cores.\n"
+    yield markdown_of(found["rows"])
+
+
 def predictions() -> Iterator[str]:
     """Time, traffic and memory of more records and owners."""
     rows: list[Row] = []
@@ -111,7 +160,13 @@ def row_of(agreement: cp.Agreement, work: Work, records: int, workers: int) -> R
 
 
 def main() -> None:
-    for name, lines in (("coefficients", coefficients()), ("checks", checks()), ("predictions", predictions())):
+    for name, lines in (
+        ("marginals", marginals()),
+        ("checks of marginals", checks_of_marginals()),
+        ("coefficients", coefficients()),
+        ("checks", checks()),
+        ("predictions", predictions()),
+    ):
         write_between(PAGE, (f"<!-- begin {name} -->", f"<!-- end {name} -->"), "\n".join(lines).rstrip())
 
 

@@ -149,6 +149,7 @@ class PredictedCost(TypedJson):
         rounds: How many rounds this is for, of a mechanism that chooses tables in rounds.
         most_rounds: How many there are at most.
         most_seconds: The same seconds with so many.
+        most_mib_sent: The same traffic.
     """
 
     seconds: float | None
@@ -163,6 +164,7 @@ class PredictedCost(TypedJson):
     rounds: int | None = None
     most_rounds: int | None = None
     most_seconds: float | None = None
+    most_mib_sent: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values. A prediction says so where rows cannot be counted by Spark."""
@@ -182,10 +184,11 @@ def cost_words(cost: Mapping[str, Any]) -> str:
         return str(cost["why"])
     rounds = ""
     if cost.get("rounds") is not None:
-        rounds = f" with {cost['rounds']} rounds, {_seconds(cost['most_seconds'])} with all {cost['most_rounds']}"
+        most = f"{_seconds(cost['most_seconds'])} and {_mib(cost['most_mib_sent'])}"
+        rounds = f" in {cost['rounds']} rounds ({most} in {cost['most_rounds']}, the most there can be)"
     return (
-        f"about {_seconds(cost['seconds'])}{rounds}; {_mib(cost['mib_sent'])} between the parties, the largest process "
-        f"about {cost['largest_process_mib'] / 1024:.1f} GiB"
+        f"about {_seconds(cost['seconds'])} and {_mib(cost['mib_sent'])} between the parties{rounds}; the largest "
+        f"process has about {cost['largest_process_mib'] / 1024:.1f} GiB"
     )
 
 
@@ -205,8 +208,8 @@ def all_coefficients() -> dict[str, Coefficients]:
 
 
 def _coefficients(known: dict[str, Any]) -> Coefficients:
-    works = ("cpu_seconds", "mib_sent", "round_trips", "largest")
-    return Coefficients(**{key: Work(**value) if key in works and value else value for key, value in known.items()})
+    works = {key: Work(**known[key]) for key in ("cpu_seconds", "mib_sent", "round_trips", "largest") if known.get(key)}
+    return Coefficients(**{**known, **works})
 
 
 def measured_coefficients(way: str = SPECIALIZATION) -> Coefficients:

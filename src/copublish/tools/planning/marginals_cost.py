@@ -1,9 +1,10 @@
 """What a secure run of marginals costs, by operations that are counted from the agreement alone.
 
-Everything is asked of the plan: which tables are measured and which may be chosen, the schedule, the noise. Two things
-depend on what is opened and are assumed: how many rounds there are, and which tables they choose. By default the noise
-stays as it is for as many rounds as there are columns to join, and is halved after each one that follows; the most
-rounds are those of noise that is never halved. Chosen tables are taken from all candidates in a fixed random order.
+Everything is asked of the plan: which tables are measured and which may be chosen, the schedule, the noise. How many
+rounds there are, and which tables they choose, follows from what is opened, so relations between columns are assumed.
+As many pairs as there are columns, less one, are off from a model without them by a share of the records; as many
+others by a tenth of that, and so on. Rounds are then played by the rules of a run: the strongest pair is chosen if that
+is worth its noise, and else none is, and the noise halved. Which pairs these are is a fixed random order.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -27,6 +30,8 @@ from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, cliq
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.schedule import RoundBudget
 from copublish.mechanisms.marginals.settings import MarginalsSettings
+from copublish.mechanisms.shared.normal import mean_size
+from copublish.mechanisms.shared.portable_floats import log
 from copublish.tools.planning.costs import PredictedCost, Surroundings, coefficients_for, dot, predict
 from copublish.tools.planning.tuning import Work
 
@@ -34,6 +39,18 @@ KEPT_SHARE = 0.7
 """Of candidates for Gaussian noise: the others are drawn in vain."""
 
 MILLION = 1e6
+
+CELLS_OF_A_CLIQUE, CELLS_OF_A_FIT = 600, 2000
+"""How many cells of a model take as long as one clique, and as one fit, do beside its cells: the time of NumPy's calls.
+"""
+
+USUAL_STRENGTH = 0.6
+"""By what share of the records the strongest pairs are off from a model without them, in the L1 distance."""
+
+WEAKER = 0.1
+"""How strong the pairs are that are left when as many were chosen as there are columns, less one: once a model knows
+these it knows most of the others. Between columns of which each depends on one other, and columns that all depend on
+something that is no column."""
 
 ASSUMED = (
     "Operations are counted from the agreement alone, with the records that it expects; how many rounds there are, and "
@@ -62,51 +79,74 @@ def predict_from_agreement(agreement: Agreement, surroundings: Surroundings | No
     cost = replace(cost, why=f"{cost.why} {ASSUMED}", round_trips=dot(by.round_trips, work))
     if not plan.rounds:
         return cost
-    most = most_rounds(plan)
+    most = planned_rounds(plan, inf)
     at_most = predict(agreement, work_of(agreement, most), surroundings)
-    return replace(cost, rounds=usual_rounds(plan), most_rounds=most, most_seconds=at_most.seconds)
+    return replace(
+        cost,
+        rounds=len(planned_rounds(plan)),
+        most_rounds=len(most),
+        most_seconds=at_most.seconds,
+        most_mib_sent=at_most.mib_sent,
+    )
 
 
 @dataclass(frozen=True)
 class PlannedRound:
-    """A round as a plan has it.
+    """A round as it is assumed.
 
     Attributes:
         budget: What it may spend.
         ahead: For how many rounds like it noise is drawn at once, at most.
-        table: The table that it is taken to choose.
+        table: The table that it chooses; none if no table is worth its noise.
     """
 
     budget: RoundBudget
     ahead: int
-    table: Columns
+    table: Columns | None
 
 
-def usual_rounds(plan: MarginalsPlan) -> int:
-    """How many rounds there usually are: about as many as columns before noise is halved."""
-    return len(list(_budgets(plan, max(1, len(plan.names) - 1))))
+def planned_rounds(plan: MarginalsPlan, strength: float = USUAL_STRENGTH) -> list[PlannedRound]:
+    """The rounds of a run.
 
-
-def most_rounds(plan: MarginalsPlan) -> int:
-    """How many rounds there are at most: of noise that is never halved."""
-    return len(list(_budgets(plan, None)))
-
-
-def _budgets(plan: MarginalsPlan, unchanged: int | None) -> Iterator[tuple[RoundBudget, int]]:
-    """Yield the budget of every round, and how many are like it; noise is halved after the first so many."""
-    purse, done = plan.purse, 0
+    Args:
+        plan: What is run.
+        strength: The share of the records by which the strongest pairs are off from a model without them; without end
+            noise is never halved, and there are most rounds.
+    """
+    purse, tables = plan.purse, _tables(plan)
+    found: list[PlannedRound] = []
+    chosen, per_strength, table = 0, max(1, len(plan.names) - 1), next(tables, None)
     while plan.rounds and (budget := purse.next_round()) is not None:
-        yield budget, purse.rounds_like_the_next
-        done += 1
-        purse = purse.after(budget, halve_noise=unchanged is not None and done >= unchanged)
+        off = strength * WEAKER ** (chosen // per_strength) * plan.agreement.records.expected
+        if table is None or not _is_worth(plan, table, len(found) + 1, budget, off):
+            found.append(PlannedRound(budget, purse.rounds_like_the_next, None))
+            if purse.is_last:
+                break
+            purse = purse.after(RoundBudget(budget.selection, Fraction(0)), halve_noise=True)
+            continue
+        found.append(PlannedRound(budget, purse.rounds_like_the_next, table))
+        chosen, table, purse = chosen + 1, next(tables, None), purse.after(budget, halve_noise=False)
+    return found
 
 
-def planned_rounds(plan: MarginalsPlan, number: int | None = None) -> list[PlannedRound]:
-    """The rounds of a run; if a number is given, those of a run with about so many."""
-    wanted = usual_rounds(plan) if number is None else number
-    options = (list(_budgets(plan, unchanged)) for unchanged in range(1, plan.rounds + 1))
-    budgets = next((found for found in options if len(found) >= wanted), list(_budgets(plan, None)))
-    return [PlannedRound(*pair, table) for pair, table in zip(budgets[:wanted], _tables(plan), strict=False)]
+def _is_worth(plan: MarginalsPlan, table: Columns, number: int, budget: RoundBudget, off: float) -> bool:
+    """Whether a table that is off by so many records is worth its noise, by the rule of a run."""
+    noise = mean_size(plan.chosen(table, number, budget.table)) * cells_of(table, plan.sizes)
+    none = plan.choice(number, budget.selection).scale_in_people * log(len(plan.candidates) + 1)
+    return off - float(plan.caution.worth) * noise > none
+
+
+def rounds_made(plan: MarginalsPlan, chosen: Sequence[Columns | None]) -> list[PlannedRound]:
+    """The rounds of a run that was made, by its choices: noise is taken to be halved where no table was chosen."""
+    purse = plan.purse
+    found: list[PlannedRound] = []
+    for table in chosen:
+        if (budget := purse.next_round()) is None:
+            break
+        found.append(PlannedRound(budget, purse.rounds_like_the_next, table))
+        spent = RoundBudget(budget.selection, Fraction(0)) if table is None else budget
+        purse = purse.after(spent, halve_noise=table is None)
+    return found
 
 
 def _tables(plan: MarginalsPlan) -> Iterator[Columns]:
@@ -128,18 +168,18 @@ def _clique_cells(plan: MarginalsPlan, tables: Sequence[Columns]) -> list[int]:
     return [cells_of(clique, plan.sizes) for clique in cliques_of(plan.sizes, tables)]
 
 
-def work_of(agreement: Agreement, rounds: int | None = None) -> Work:
+def work_of(agreement: Agreement, rounds: Sequence[PlannedRound] | None = None) -> Work:
     """The work of a run.
 
     Args:
         agreement: What is run.
-        rounds: How many rounds there are; as many as usual if it is not said.
+        rounds: Its rounds; by default those of relations of usual strength.
 
     Privacy:
         Depends on the agreement alone: public domains, and the number of records that it expects.
     """
     plan = MarginalsPlan.of(agreement)
-    planned, n_parties = planned_rounds(plan, rounds), len(agreement.parties)
+    planned, n_parties = planned_rounds(plan) if rounds is None else rounds, len(agreement.parties)
     cells = [cells_of(table, plan.sizes) for table in plan.candidates] if plan.rounds else []
     n_records, places = agreement.records.expected, len(plan.candidates) + 1
     compared = sum(cells) * (len(planned) + 1) / 1e3
@@ -168,12 +208,13 @@ def _holders_of_a_cell(agreement: Agreement) -> int:
 
 
 def _fitted_cells(plan: MarginalsPlan, planned: Sequence[PlannedRound]) -> int:
-    """Cells of the model in all fits together."""
-    tables = list(plan.fixed)
-    found = sum(_clique_cells(plan, tables))
-    for one in planned:
-        tables.append(one.table)
-        found += sum(_clique_cells(plan, tables))
+    """Cells of the model in all fits together, and what goes with fits and cliques as if it were cells."""
+    tables, found = list(plan.fixed), 0
+    for one in (None, *planned):
+        if one is None or one.table is not None:
+            tables += [] if one is None or one.table is None else [one.table]
+            cells = _clique_cells(plan, tables)
+            found += sum(cells) + CELLS_OF_A_CLIQUE * len(cells) + CELLS_OF_A_FIT
     return found
 
 
@@ -203,7 +244,8 @@ def _noise(plan: MarginalsPlan, planned: Sequence[PlannedRound]) -> tuple[float,
             choices[noise.rate] = plan.choices_ahead(one.ahead)
             bits += choices[noise.rate] * _samples(places) * noise.bits
         choices[noise.rate] -= 1
-        measure(plan.chosen(one.table, number, one.budget.table), plan.values_ahead(one.ahead))
+        if one.table is not None:
+            measure(plan.chosen(one.table, number, one.budget.table), plan.values_ahead(one.ahead))
     return bits, candidates
 
 

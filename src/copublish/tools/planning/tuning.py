@@ -41,7 +41,8 @@ class Work:
         guest_words: The same numbers as guests share them with the nodes, in thousands.
         met: Comparisons of scores with each other, in all rounds, in thousands.
         drawn_noise: Candidates for Gaussian noise, in thousands.
-        fitted: Cells of the models that parties fit, of all parties and rounds, in millions.
+        fitted: Cells of the models that parties fit, of all parties and rounds, in millions; a clique and a fit count
+            as some cells.
         drawn_cells: Cells that parties read, and draw of synthetic records, in millions.
         people: Identifiers that are compared, of all owners, in millions.
         summed: Masked counts that owners send, in thousands, where no secure engine runs.
