@@ -5,8 +5,13 @@
 Made-up tables on the secure engine, every party in processes of this machine; then the same between two hosts (as root)
 for the number of round trips. Coefficients are fitted to these by non-negative least squares on relative errors, of
 processor time and traffic, and written beside `tools/planning/costs.py`, whose model `copublish plan` and
-`docs/scale.md` use. Predictions are then held against runs with more records, which nothing was fitted to. Traffic and
-rounds are the same on every machine; a busy one takes somewhat more processor time.
+`docs/scale.md` use. Predictions are then held against runs that nothing was fitted to: of specialization with more
+records, of marginals of other shapes, predicted from their agreements alone. Traffic and rounds are the same on every
+machine; a busy one takes somewhat more processor time.
+
+    make benchmark-cost_model BENCHMARKS="-- --mechanisms marginals --times 1 --kept runs.json"
+
+measures one mechanism alone. What was measured is kept in the file, so that a run that was stopped goes on.
 """
 
 from __future__ import annotations

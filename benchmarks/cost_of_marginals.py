@@ -71,30 +71,24 @@ def work_with(shape: Shape, chosen: Chosen) -> Work:
     return work_of(agreement, rounds_made(plan, tables))
 
 
-def fit(way: str, runs: Sequence[ShapeRun], links: Sequence[tuple[Work, float]], *, busy: bool) -> Coefficients:
+def fit(
+    runs: Sequence[ShapeRun], links: Sequence[tuple[Work, float]], usual: Coefficients, *, busy: bool
+) -> Coefficients:
     """The coefficients of one engine.
 
     Args:
-        way: Their name.
         runs: What processor time, traffic and seconds are fitted to.
-        links: Work and round trips of runs between two hosts; without any, those of others are taken.
-        busy: Whether seconds say nothing, since others use the machine: what they were to CPU seconds stays.
+        links: Work and round trips of runs between two hosts.
+        usual: Where round trips come from without such runs, and memory without an engine.
+        busy: Whether seconds say nothing, since others use the machine: what they usually are to CPU seconds is taken.
     """
-    works, before = [work_done(found) for found in runs], all_coefficients()
+    works, computing = [work_done(found) for found in runs], [found for found in runs if found.worker_mib]
     cpu = fitted(works, [found.cpu_seconds for found in runs], ridge=RIDGE)
-    ways = [name for name in (way, "marginals on cheetah") if name in before]
-    usual = before[ways[0]] if ways else measured_coefficients()
-    fixed, record = (usual.fixed_ratio, usual.record_ratio)
+    fixed, record = usual.fixed_ratio, usual.record_ratio
     if not busy:
         fixed, record = ratios(cpu, ((work, found.seconds) for work, found in zip(works, runs, strict=True)))
-    with_workers = [found for found in runs if found.worker_mib]
-    sizes: Mapping[str, float] = (
-        memory(with_workers)
-        if with_workers
-        else {name: getattr(usual, name) for name in ("worker_mib", "party_mib", "mib_per_million_cells")}
-    )
-    if not with_workers:  # the process of a party is all there is
-        sizes = {**sizes, "worker_mib": usual.party_mib}
+    # Without an engine the process of a party is all there is.
+    alone = {"party_mib": usual.party_mib, "mib_per_million_cells": usual.mib_per_million_cells}
     return Coefficients(
         cpu_seconds=cpu,
         mib_sent=fitted(works, [found.mib_sent for found in runs], ridge=RIDGE / 10),
@@ -102,9 +96,9 @@ def fit(way: str, runs: Sequence[ShapeRun], links: Sequence[tuple[Work, float]],
         fixed_ratio=fixed,
         record_ratio=record,
         measured=described_machine(),
-        largest=Work(**{f.name: max(getattr(work, f.name) for work in works) for f in fields(Work)}),
+        largest=Work(**{field.name: max(getattr(work, field.name) for work in works) for field in fields(Work)}),
         assumed="" if links else NOT_LINKED,
-        **sizes,
+        **(memory(computing) if computing else {"worker_mib": usual.party_mib, **alone}),
     )
 
 
@@ -140,26 +134,22 @@ def measure_marginals(
     known: Known, given: argparse.Namespace, write: Callable[[Mapping[str, Coefficients]], None]
 ) -> Measuring:
     """Runs of all shapes, coefficients of every engine, and predictions beside runs that nothing was fitted to."""
+    before = all_coefficients()
+    usual = before.get(way_of(FITTED[0]), measured_coefficients())
     if given.smallest:
         first, second = (shape_run(known, shape, given.times) for shape in SMALLEST)
-        yield (
-            RUNS_OF_MARGINALS,
-            row_of(first, fit(way_of(first.shape), [first], [], busy=True)),
-        )
-        yield (
-            CHECKS_OF_MARGINALS,
-            row_of(second, measured_coefficients(way_of(second.shape))),
-        )
+        yield RUNS_OF_MARGINALS, row_of(first, fit([first], [], usual, busy=True))
+        yield CHECKS_OF_MARGINALS, row_of(second, usual)
         return
     runs, checks = ([shape_run(known, one, given.times) for one in shapes] for shapes in (FITTED, CHECKED))
     links = {shape: link_of(known, shape) for shape in (LINKED if os.geteuid() == 0 else ())}
-    found = {}
+    found: dict[str, Coefficients] = {}
     for way in dict.fromkeys(way_of(shape) for shape in FITTED):
         of_way = [run for run in runs if way_of(run.shape) == way]
         linked = [taken for shape, taken in links.items() if way_of(shape) == way]
-        found[way] = fit(way, of_way, linked, busy=given.busy)
-        if given.write:
-            write(found)
+        found[way] = fit(of_way, linked, found.get(way_of(FITTED[0]), usual), busy=given.busy)
+    if given.write:
+        write(found)
     for shape, (work, trips) in links.items():
         yield "Marginals: round trips", {"run": shape.name, "rounds": work.rounds or NOT_THERE, "round trips": trips}
     for run in runs:

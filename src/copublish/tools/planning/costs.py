@@ -188,7 +188,7 @@ def cost_words(cost: Mapping[str, Any]) -> str:
         rounds = f" in {cost['rounds']} rounds ({most} in {cost['most_rounds']}, the most there can be)"
     return (
         f"about {_seconds(cost['seconds'])} and {_mib(cost['mib_sent'])} between the parties{rounds}; the largest "
-        f"process has about {cost['largest_process_mib'] / 1024:.1f} GiB"
+        f"process has up to about {cost['largest_process_mib'] / 1024:.1f} GiB"
     )
 
 
