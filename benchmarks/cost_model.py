@@ -39,7 +39,6 @@ from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.progress import no_progress
 from copublish.tools.planning.costs import (
     COEFFICIENTS,
-    SPECIALIZATION,
     Coefficients,
     all_coefficients,
     cost_of,
@@ -58,6 +57,8 @@ from secure_runs import read_records, recorders, sizes_of
 
 SHORT = ("--cases", "0", "--links", "--checks", "--times", "1", "--smallest")
 MECHANISMS = ("specialization", "marginals")
+SPECIALIZATION = "specialization on cheetah"
+"""The name of its coefficients: a mechanism, and the protocol of the secure engine."""
 FILE = ROOT / "src" / "copublish" / "tools" / "planning" / COEFFICIENTS
 CHUNK = 200_000
 IDENTIFIER = "person"

@@ -278,8 +278,11 @@ def names_in(path: Path, words: tuple[str, ...]) -> bool:
     return any(word in path.read_text(encoding="utf-8") for word in words)
 
 
-TUNED = {"specialization": {"tools/planning/tunings.py", "tools/planning/specialization_tuning.py"}}
-"""Where a plan tries the settings of a mechanism."""
+TUNED = {
+    "specialization": {"tools/planning/tunings.py", "tools/planning/specialization_tuning.py"},
+    "marginals": {"tools/planning/marginals_cost.py"},
+}
+"""Where a plan tries the settings of a mechanism, or counts the operations of its runs."""
 
 
 # Not "marginals": marginals of a table are spoken of everywhere. Its folder is imported by the registry alone.

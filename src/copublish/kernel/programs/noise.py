@@ -158,16 +158,6 @@ def blinds_of(places: int) -> int:
     return n * (n - 1) // 2
 
 
-def comparisons_of(places: int) -> int:
-    """How many comparisons a selection makes, in all rounds."""
-    n, found = places, 0
-    while (size := _group_size(n)) < n:
-        whole, rest = divmod(n, size)
-        found += whole * size * (size - 1) // 2 + rest * (rest - 1) // 2
-        n = whole + (rest > 0)
-    return found + n * (n - 1) // 2
-
-
 def opened_index(words: IntArray, places: int) -> int | None:
     """Read what `noisy_argmax` returned, once it is open.
 

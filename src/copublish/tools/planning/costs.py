@@ -45,9 +45,6 @@ def _one_loop() -> float:
 MIB = 2**20
 COEFFICIENTS = "coefficients.json"
 
-SPECIALIZATION = "specialization on cheetah"
-"""What was measured first: a mechanism, and the protocol of the secure engine."""
-
 CountedBy = Literal["duckdb", "spark"]
 
 COUNTING: dict[CountedBy, tuple[float, float]] = {"duckdb": (0.0185, 0.58), "spark": (0.058, 0.65)}
@@ -212,9 +209,9 @@ def _coefficients(known: dict[str, Any]) -> Coefficients:
     return Coefficients(**{**known, **works})
 
 
-def measured_coefficients(way: str = SPECIALIZATION) -> Coefficients:
-    """The coefficients that were measured last, of a mechanism on an engine."""
-    return all_coefficients()[way]
+def measured_coefficients(way: str | None = None) -> Coefficients:
+    """The coefficients that were measured last, of a mechanism on an engine; the first ones if none is named."""
+    return all_coefficients()[way or next(iter(all_coefficients()))]
 
 
 def coefficients_for(agreement: Agreement) -> Coefficients | None:

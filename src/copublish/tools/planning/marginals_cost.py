@@ -25,7 +25,7 @@ from copublish.engines.spu.products import most_records, padded_records, tile_pl
 from copublish.kernel.accounting.concentrated import ConcentratedMeasure
 from copublish.kernel.accounting.disclosures import Measure
 from copublish.kernel.noise.geometric import Geometric
-from copublish.kernel.programs.noise import WORD_BITS, comparisons_of
+from copublish.kernel.programs.noise import COMPARISONS_PER_ROUND, WORD_BITS
 from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, cliques_of
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.schedule import RoundBudget
@@ -247,6 +247,16 @@ def _noise(plan: MarginalsPlan, planned: Sequence[PlannedRound]) -> tuple[float,
         if one.table is not None:
             measure(plan.chosen(one.table, number, one.budget.table), plan.values_ahead(one.ahead))
     return bits, candidates
+
+
+def comparisons_of(places: int) -> int:
+    """How many comparisons a selection makes: in rounds of groups in which all meet, as many as fit at once."""
+    n, found = places, 0
+    while (size := min(n, max(2, 1 + 2 * COMPARISONS_PER_ROUND // n))) < n:
+        whole, rest = divmod(n, size)
+        found += whole * size * (size - 1) // 2 + rest * (rest - 1) // 2
+        n = whole + (rest > 0)
+    return found + n * (n - 1) // 2
 
 
 def _samples(wanted: int) -> int:

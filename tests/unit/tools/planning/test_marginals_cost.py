@@ -14,7 +14,7 @@ import pytest
 
 import copublish as cp
 from copublish.engines.spu.products import most_records, padded_records
-from copublish.kernel.programs.noise import blinds_of, comparisons_of, noisy_argmax
+from copublish.kernel.programs.noise import blinds_of, noisy_argmax
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.party.local.simulation import simulate_fragments
 from copublish.tools.planning import costs
@@ -28,7 +28,7 @@ from copublish.tools.planning.costs import (
     measured_coefficients,
 )
 from copublish.tools.planning.links import Link, over_link, predict_over_link, run_cost
-from copublish.tools.planning.marginals_cost import planned_rounds, predict_from_agreement, work_of
+from copublish.tools.planning.marginals_cost import comparisons_of, planned_rounds, predict_from_agreement, work_of
 from copublish.tools.planning.tables import as_fragments, made_up_table
 from marginals_shapes import CHECKED, FITTED, Shape, agreement_of
 from run_all import RESULTS
