@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+import copublish as cp
 from copublish.engines.spu.requests import Call, ComputeSteps, OwnedMatrix
 from copublish.kernel.programs.gaussian_noise import gaussian_candidates
 from copublish.kernel.programs.noise import WORD_BITS, handicaps, noisy_argmax
@@ -21,11 +22,22 @@ from secure_runs import read_records, recorders
 SHAPE = Shape(3_000, columns=5, cells=3, rounds=1)
 """All pairs have as many cells, so it does not matter which one is chosen."""
 
+REQUIRED = [["x0", "x1"], ["x0", "x1", "x2"]]
+"""A pair of two owners, and three columns of both. Each column follows the one before, so the fourth is left to choose.
+"""
+
+
+def agreed():
+    """The agreement of the run: with required tables, and pairs across owners first."""
+    content = agreement_of(SHAPE).model_dump(mode="json", exclude_none=True, by_alias=True)
+    content["mechanism"]["tables"] = {"must": REQUIRED, "then": "auto"}
+    return cp.agreement_from_mapping(content)
+
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory):
     """The steps of everything that one node was asked to compute."""
-    agreement, folder = agreement_of(SHAPE), str(tmp_path_factory.mktemp("records"))
+    agreement, folder = agreed(), str(tmp_path_factory.mktemp("records"))
     simulate_in_processes(
         agreement,
         made_up(agreement, SHAPE),
@@ -48,15 +60,17 @@ def calls_of(steps, program):
 
 
 def test_as_many_rounds_are_made_as_are_counted(steps):
-    work = work_of(agreement_of(SHAPE))
-    assert len(planned_rounds(MarginalsPlan.of(agreement_of(SHAPE)))) == 1
+    work = work_of(agreed())
+    plan = MarginalsPlan.of(agreed())
+    assert plan.candidates_across and len(plan.fixed) == SHAPE.columns - 1 + len(REQUIRED)
+    assert len(planned_rounds(plan)) == 1
     assert len(calls_of(steps, candidate_scores)) == len(calls_of(steps, noisy_argmax)) == work.rounds == 1
 
 
 def test_products_have_the_counted_size(steps):
     matrices = [step.shape for of_request in steps for step in of_request if isinstance(step, OwnedMatrix)]
     products = list(zip(matrices[::2], matrices[1::2], strict=True))
-    work = work_of(agreement_of(SHAPE))
+    work = work_of(agreed())
     assert len(products) == work.calls >= 1
     sent = sum(records * min(rows, columns) for (rows, records), (_, columns) in products)
     cells = sum(records * rows * columns for (rows, records), (_, columns) in products)
@@ -64,7 +78,7 @@ def test_products_have_the_counted_size(steps):
 
 
 def test_noise_is_drawn_from_as_many_bits_as_are_counted(steps):
-    work = work_of(agreement_of(SHAPE))
+    work = work_of(agreed())
     gaussian = [[words.words.shape for words in given] for given in calls_of(steps, gaussian_candidates)]
     candidates = sum(WORD_BITS * shapes[0][2] for shapes in gaussian)
     of_choices = [words.words.shape for given in calls_of(steps, handicaps) for words in given]

@@ -162,6 +162,22 @@ def test_marginals_are_identical_for_the_same_coins(case, pair):
     assert tables and ideal.data_files().keys() == named | tables
 
 
+def test_required_tables_and_pairs_across_owners_are_identical_for_the_same_coins(pair):
+    """The first round asks for pairs across owners, of which none is worth its noise; the second one for all others."""
+    must = [("job", "region"), ("region", "age", "income")]
+    mechanism = {"name": "marginals", "records": 200, "rounds": 2, "tables": {"must": must, "then": "auto"}}
+    mapping = repartition(small_mapping(mechanism=mechanism), "vertical")
+    mapping["records"] = {"alignment": "row-order", "expected": 300}
+    mapping["privacy"] = {"epsilon": 8, "delta": "1e-6"}
+    agreement, generator = cp.agreement_from_mapping(mapping), np.random.default_rng(11)
+    assert [{*agreement.holders(name)} for name in ("job", "region", "age")] == [{"p0"}, {"p1"}, {"p0"}]
+    table = random_table(agreement, 300, generator)
+    table["age"] = 20 + 10 * table["job"].astype("category").cat.codes
+    secure, _ = secure_equals_ideal(pair, agreement, fragment_frames(agreement, table, generator))
+    assert [own.columns for own in secure.published.tables if own.chosen is None][-2:] == must
+    assert secure.published.model.rounds == ((), ("job", "age"))
+
+
 @pytest.mark.parametrize("rule", ["use-informative", "protect-informative"])
 def test_perturbed_records_with_tables_by_label_are_identical_for_the_same_coins(rule, pair):
     # Noise goes record by record, and by identifier the secure engine aligns records in an order of its own.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations
@@ -189,7 +190,7 @@ class MarginalsSettings(MechanismSettings):
         if agreement.engine.name == "masked-sum" and self.listed is None:
             yield (
                 "mechanism.tables: choosing tables compares secrets, which masked sums cannot. List the tables to "
-                'measure, like tables = [["age", "region"]]; or take another engine'
+                f"measure, like tables = {json.dumps(self.named or [['age', 'region']])}; or take another engine"
             )
         problems = [*self._class(agreement), *self._named_tables(agreement)]
         yield from problems

@@ -3,8 +3,9 @@
 Everything is asked of the plan: which tables are measured and which may be chosen, the schedule, the noise. How many
 rounds there are, and which tables they choose, follows from what is opened, so relations between columns are assumed.
 As many pairs as there are columns, less one, are off from a model without them by a share of the records; as many
-others by a tenth of that, and so on. Rounds are then played by the rules of a run: the strongest pair is chosen if that
-is worth its noise, and else none is, and the noise halved. Which pairs these are is a fixed random order.
+others by a tenth of that, and so on. Pairs that a required table holds are among the first, and are known. Rounds are
+then played by the rules of a run: the strongest pair is chosen if that is worth its noise, and else none is, and the
+noise halved. Which pairs these are is a fixed random order, in which a run first keeps to pairs across owners.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from copublish.kernel.accounting.disclosures import Measure
 from copublish.kernel.noise.geometric import Geometric
 from copublish.kernel.programs.noise import COMPARISONS_PER_ROUND, WORD_BITS
 from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, cliques_of
+from copublish.mechanisms.marginals.measurements import SMALLEST_REST
 from copublish.mechanisms.marginals.plan import MarginalsPlan
-from copublish.mechanisms.marginals.schedule import RoundBudget
+from copublish.mechanisms.marginals.schedule import RemainingBudget, RoundBudget
 from copublish.mechanisms.marginals.settings import MarginalsSettings
 from copublish.mechanisms.shared.normal import mean_size
 from copublish.mechanisms.shared.portable_floats import log
@@ -113,20 +115,31 @@ def planned_rounds(plan: MarginalsPlan, strength: float = USUAL_STRENGTH) -> lis
         strength: The share of the records by which the strongest pairs are off from a model without them; without end
             noise is never halved, and there are most rounds.
     """
-    purse, tables = plan.purse, _tables(plan)
-    found: list[PlannedRound] = []
-    chosen, per_strength, table = 0, max(1, len(plan.names) - 1), next(tables, None)
+    purse, found, order = plan.purse, list[PlannedRound](), _Order.of(plan)
+    across_first = bool(plan.candidates_across)
     while plan.rounds and (budget := purse.next_round()) is not None:
-        off = strength * WEAKER ** (chosen // per_strength) * plan.agreement.records.expected
-        if table is None or not _is_worth(plan, table, len(found) + 1, budget, off):
-            found.append(PlannedRound(budget, purse.rounds_like_the_next, None))
-            if purse.is_last:
-                break
-            purse = purse.after(RoundBudget(budget.selection, Fraction(0)), halve_noise=True)
-            continue
+        across_first = across_first and plan.keeps_to_pairs_across(purse)
+        table = order.next(plan.candidates_across if across_first else None)
+        off = strength * WEAKER ** (order.known // max(1, len(plan.names) - 1)) * plan.agreement.records.expected
+        if table is not None and not _is_worth(plan, table, len(found) + 1, budget, off):
+            table = None
         found.append(PlannedRound(budget, purse.rounds_like_the_next, table))
-        chosen, table, purse = chosen + 1, next(tables, None), purse.after(budget, halve_noise=False)
+        if table is not None:
+            order.choose(table)
+        elif purse.is_last:
+            break
+        purse = _after_round(purse, budget, table, across_first=across_first)
+        across_first = across_first and table is not None
     return found
+
+
+def _after_round(
+    purse: RemainingBudget, budget: RoundBudget, table: Columns | None, *, across_first: bool
+) -> RemainingBudget:
+    """What is left: noise is halved where no table was worth it, unless only those across owners were asked for."""
+    if table is not None:
+        return purse.after(budget, halve_noise=False)
+    return purse.after(RoundBudget(budget.selection, Fraction(0)), halve_noise=not across_first)
 
 
 def _is_worth(plan: MarginalsPlan, table: Columns, number: int, budget: RoundBudget, off: float) -> bool:
@@ -138,30 +151,57 @@ def _is_worth(plan: MarginalsPlan, table: Columns, number: int, budget: RoundBud
 
 def rounds_made(plan: MarginalsPlan, chosen: Sequence[Columns | None]) -> list[PlannedRound]:
     """The rounds of a run that was made, by its choices: noise is taken to be halved where no table was chosen."""
-    purse = plan.purse
-    found: list[PlannedRound] = []
+    purse, found, across_first = plan.purse, list[PlannedRound](), bool(plan.candidates_across)
     for table in chosen:
         if (budget := purse.next_round()) is None:
             break
+        across_first = across_first and plan.keeps_to_pairs_across(purse)
         found.append(PlannedRound(budget, purse.rounds_like_the_next, table))
-        spent = RoundBudget(budget.selection, Fraction(0)) if table is None else budget
-        purse = purse.after(spent, halve_noise=table is None)
+        purse = _after_round(purse, budget, table, across_first=across_first)
+        across_first = across_first and table is not None
     return found
 
 
-def _tables(plan: MarginalsPlan) -> Iterator[Columns]:
-    """Yield candidates in a fixed random order, again and again; those that make the model too large are left out."""
-    order = np.random.default_rng(0).permutation(len(plan.candidates)).tolist()
-    measured, limit = list(plan.fixed), plan.settings.agreed_model_cells
-    while order:
-        fitting = []
-        for number in order:
-            table = plan.candidates[number]
-            if max(_clique_cells(plan, [*measured, table])) <= limit:
-                measured.append(table)
-                fitting.append(number)
-                yield table
-        order = fitting
+@dataclass
+class _Order:
+    """The order in which candidates are assumed to be chosen.
+
+    Attributes:
+        plan: What is run.
+        left: The candidates that no table holds which is measured for sure. One that was chosen goes to the end; one
+            that makes the model too large leaves.
+        measured: The tables that were measured so far.
+        known: How many candidates were measured, in a table of their own or in a required one.
+    """
+
+    plan: MarginalsPlan
+    left: list[int]
+    measured: list[Columns]
+    known: int
+
+    @staticmethod
+    def of(plan: MarginalsPlan) -> _Order:
+        order = np.random.default_rng(0).permutation(len(plan.candidates)).tolist()
+        tables = [set(table) for table in plan.fixed]
+        left = [number for number in order if not any(table >= set(plan.candidates[number]) for table in tables)]
+        return _Order(plan, left, list(plan.fixed), len(order) - len(left))
+
+    def next(self, among: frozenset[int] | None) -> Columns | None:
+        """The next table of some candidates, or of all; none if no model with one is small enough."""
+        for number in [number for number in self.left if among is None or number in among]:
+            table = self.plan.candidates[number]
+            if max(_clique_cells(self.plan, [*self.measured, table])) <= self.plan.settings.agreed_model_cells:
+                return table
+            self.left.remove(number)
+        return None
+
+    def choose(self, table: Columns) -> None:
+        """Measure a table."""
+        number = self.plan.candidates.index(table)
+        self.left.remove(number)
+        self.left.append(number)
+        self.measured.append(table)
+        self.known += 1
 
 
 def _clique_cells(plan: MarginalsPlan, tables: Sequence[Columns]) -> list[int]:
@@ -246,6 +286,9 @@ def _noise(plan: MarginalsPlan, planned: Sequence[PlannedRound]) -> tuple[float,
         choices[noise.rate] -= 1
         if one.table is not None:
             measure(plan.chosen(one.table, number, one.budget.table), plan.values_ahead(one.ahead))
+    spent = sum(one.budget.selection + (one.budget.table if one.table else 0) for one in planned)
+    if (left := plan.purse.left - spent) > SMALLEST_REST * plan.purse.left and plan.rounds:
+        measure(plan.again(left), 0)
     return bits, candidates
 
 

@@ -196,8 +196,13 @@ def test_required_tables_need_an_engine_that_chooses_and_cells_that_fit() -> Non
     mapping = repartition(
         small_mapping(mechanism={"name": "marginals", "tables": must}, engine={"name": "masked-sum"}), "horizontal", 2
     )
-    with pytest.raises(cp.AgreementError, match="choosing tables compares secrets, which masked sums cannot"):
+    with pytest.raises(cp.AgreementError, match="choosing tables compares secrets, which masked sums cannot") as caught:
         cp.agreement_from_mapping(mapping)
+    assert str(caught.value).endswith(
+        'List the tables to measure, like tables = [["job", "age"]]; or take another engine'
+    )
+    mapping["mechanism"]["tables"] = must["must"]
+    assert plan_of(cp.agreement_from_mapping(mapping)).rounds == 0  # as the sentence says
     wide = {"kind": "categorical", "values": [f"v{number}" for number in range(100)]}
     mapping = repartition(
         small_mapping(mechanism={"name": "marginals", "tables": must}, **{"attributes.job": wide}), "vertical", 2

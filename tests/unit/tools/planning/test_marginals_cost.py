@@ -10,11 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import copublish as cp
 from copublish.engines.spu.products import most_records, padded_records
 from copublish.kernel.programs.noise import blinds_of, noisy_argmax
+from copublish.mechanisms.marginals import run
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.party.local.simulation import simulate_fragments
 from copublish.tools.planning import costs
@@ -28,10 +30,17 @@ from copublish.tools.planning.costs import (
     measured_coefficients,
 )
 from copublish.tools.planning.links import Link, over_link, predict_over_link, run_cost
-from copublish.tools.planning.marginals_cost import comparisons_of, planned_rounds, predict_from_agreement, work_of
+from copublish.tools.planning.marginals_cost import (
+    comparisons_of,
+    planned_rounds,
+    predict_from_agreement,
+    rounds_made,
+    work_of,
+)
 from copublish.tools.planning.tables import as_fragments, made_up_table
 from marginals_shapes import CHECKED, FITTED, Shape, agreement_of
 from run_all import RESULTS
+from support import seeded, simulate_with
 
 SMALL = Shape(5_000)
 
@@ -146,6 +155,60 @@ def test_fewer_tables_are_worth_their_noise_among_fewer_people():
     )
     assert sum(table is not None for table in few) <= 2
     assert len(many) > 15 and None not in many[:7]
+
+
+def requiring(agreement, *must):
+    """The same agreement with required tables."""
+    content = agreement.model_dump(mode="json", exclude_none=True, by_alias=True)
+    content["mechanism"]["tables"] = {"must": must, "then": "auto"}
+    return cp.agreement_from_mapping(content)
+
+
+def test_pairs_across_owners_are_chosen_in_the_first_rounds():
+    """In 6 of 24 rounds, where noise is never halved: a quarter of the budget is theirs."""
+    plan = MarginalsPlan.of(agreement_of(Shape(30_000, columns=10, cells=8)))
+    owner = {number: plan.agreement.holders(name) for number, name in enumerate(plan.names)}
+    rounds = planned_rounds(plan, math.inf)
+    assert len(rounds) == 24
+    assert all(owner[one.table[0]] != owner[one.table[1]] for one in rounds[:6])
+    assert any(owner[one.table[0]] == owner[one.table[1]] for one in rounds[6:])
+    with_whole_rows = MarginalsPlan.of(agreement_of(Shape(30_000, columns=10, cells=8, partition="horizontal")))
+    assert len({one.table[0] % 2 == one.table[1] % 2 for one in planned_rounds(with_whole_rows, math.inf)[:6]}) == 2
+
+
+def test_pairs_that_a_required_table_holds_are_not_chosen_and_take_a_part_of_the_budget():
+    agreement = agreement_of(Shape(30_000, columns=7, cells=4))
+    plans = [MarginalsPlan.of(one) for one in (agreement, requiring(agreement, ["x0", "x1"], ["x2", "x3", "x4"]))]
+    usual, required = ([one.table for one in planned_rounds(plan, math.inf)] for plan in plans)
+    held = {(0, 1), (2, 3), (2, 4), (3, 4)}
+    assert held <= set(usual) and held.isdisjoint(required) and len(set(required)) == 15 - len(held)
+    before, after = (planned_rounds(plan)[0].budget.table for plan in plans)
+    assert before / after == (1 - plans[0].first_share) / (1 - plans[1].first_share) > 1
+
+
+def test_rounds_are_played_with_the_budgets_of_a_run_that_finds_no_pair_across_owners(monkeypatch):
+    """Columns of one owner follow each other, and those of the other owner nothing."""
+    agreement = requiring(agreement_of(Shape(20_000, columns=6, cells=4, class_values=None, rounds=6)), ["x1", "x2"])
+    asked, usual = {}, run._Run.ask
+
+    def ask(self, fitted, number, budget, among):
+        asked[number] = budget, among is not None  # by each party
+        return usual(self, fitted, number, budget, among)
+
+    monkeypatch.setattr(run._Run, "ask", ask)
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame({f"x{number}": generator.integers(0, 4, 600) for number in range(6)}).astype(str)
+    table["x2"] = table["x4"] = table["x0"]
+    frames = {party: table[list(agreement.columns_of(party))] for party in agreement.owners}
+    release = simulate_with(agreement, frames, seeded(agreement.party_names, 7))
+    plan, chosen = MarginalsPlan.of(agreement), release.published.model.rounds
+    assert chosen[0] == () and len(chosen[1]) == 2 and asked[1][1] and not asked[2][1]
+    tables = [tuple(plan.names.index(name) for name in one) or None for one in chosen]
+    assert [one.budget for one in rounds_made(plan, tables)][:2] == [asked[1][0], asked[2][0]]
+    assert asked[1][0] == asked[2][0]  # the noise was not halved
+    assert [one.table is None for one in planned_rounds(plan, 1e-9)][:2] == [True, True]
+    budgets = [one.budget.table for one in planned_rounds(plan, 1e-9)]
+    assert budgets[0] == budgets[1] < budgets[2]
 
 
 @pytest.mark.parametrize(
