@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Literal
 
 from copublish.agreement.model import Agreement
@@ -17,6 +18,9 @@ TRIED = tuple(
     format(Decimal(digits).scaleb(power).normalize(), "f") for power in range(-7, 0) for digits in range(10, 101)
 )
 """Budgets of two digits, rising: what an error is turned into."""
+
+NEARBY = 10
+"""How many of those below a budget are tried as well."""
 
 
 @dataclass(frozen=True)
@@ -100,19 +104,23 @@ def _is_number(text: str) -> bool:
 def epsilon_for_error(agreement: Agreement, people: float) -> str:
     """The smallest epsilon, of two digits, with which published counts are off by at most so many people.
 
-    In 95 of 100 cases; of several kinds of counts, those that take the largest share of epsilon.
+    In 95 of 100 cases; of several kinds of counts, those that take the largest share of epsilon. Where a mechanism
+    changes what it measures, the error can rise a little with epsilon. So none of the `NEARBY` next smaller ones is
+    enough either, but one far below might be.
 
     Raises:
         EvaluationError: If this mechanism publishes no counts, or no epsilon up to 10 is enough.
     """
+
+    @cache
+    def is_enough(place: int) -> bool:
+        off_by = _error_at(agreement, TRIED[place])
+        return off_by is not None and off_by <= people
+
     low, high = 0, len(TRIED)
     while low < high:
         middle = (low + high) // 2
-        off_by = _error_at(agreement, TRIED[middle])
-        if off_by is None or off_by > people:
-            low = middle + 1
-        else:
-            high = middle
+        low, high = (low, middle) if is_enough(middle) else (middle + 1, high)
     if low == len(TRIED):
         off_by = _error_at(agreement, TRIED[-1])
         if off_by is None:
@@ -122,6 +130,8 @@ def epsilon_for_error(agreement: Agreement, people: float) -> str:
         raise EvaluationError(
             f"No epsilon up to 10 keeps counts within {people:g} people in 95 of 100 cases: at 10 it is {off_by:g}."
         )
+    while (below := next(filter(is_enough, range(max(0, low - NEARBY), low)), None)) is not None:
+        low = below
     return TRIED[low]
 
 

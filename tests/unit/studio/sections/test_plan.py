@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import html
 import json
+import math
 import os
 import re
 from decimal import Decimal
@@ -14,7 +15,9 @@ import pytest
 import copublish as cp
 from copublish.studio.context import Situation
 from copublish.studio.sections.run import predicted_seconds
+from copublish.tools.planning import meaning
 from copublish.tools.planning.links import keep_link
+from copublish.tools.planning.meaning import TRIED
 from support.examples import specialization_example
 from support.studio import desk_in, entered
 
@@ -63,17 +66,43 @@ def test_an_epsilon_is_said_in_words_and_in_people(browser, tmp_path):
     assert wrong.status_code == 422 and SCRIPT not in wrong.text and 'href="#epsilon"' in wrong.text
 
 
-def test_the_error_that_people_can_bear_gives_the_smallest_epsilon(browser, tmp_path):
-    (tmp_path / "agreement.toml").write_text(specialization_example())
+@pytest.mark.parametrize("mechanism", ["specialization", pytest.param("marginals", marks=pytest.mark.slow)])
+def test_the_error_that_people_can_bear_gives_the_smallest_epsilon_of_two_digits(browser, tmp_path, mechanism):
+    if mechanism == "specialization":
+        (tmp_path / "agreement.toml").write_text(specialization_example())
     agreement = cp.load_agreement(tmp_path / "agreement.toml")
+    assert agreement.mechanism.name == mechanism
     found = cp.planning.epsilon_for_error(agreement, 5)
-    assert cp.planning.meaning(agreement, found).errors[0].people <= 5
-    below = f"{float(found) - 0.01:.2f}"
-    assert cp.planning.meaning(agreement, below).errors[0].people > 5
+    assert found == f"{float(found):.2g}" and cp.planning.meaning(agreement, found).errors[0].people <= 5
+    step = 10 ** math.floor(math.log10(float(found)) - 1)
+    for steps in (1, 2):
+        assert cp.planning.meaning(agreement, f"{float(found) - steps * step:.4g}").errors[0].people > 5
     assert f'name="epsilon" value="{found}"' in browser.get("/plan", params={"by": "error", "error": "5"}).text
+
+
+def test_an_error_that_no_epsilon_gives_or_that_is_none_is_refused(browser, tmp_path):
+    (tmp_path / "agreement.toml").write_text(specialization_example())
     refused = browser.get("/plan", params={"by": "error", "error": "-1"})
     assert refused.status_code == 422 and "No epsilon up to 10" in refused.text
     assert browser.get("/plan", params={"by": "error", "error": SCRIPT}).status_code == 422
+
+
+@pytest.mark.parametrize("bump", [0, 1, 5, 9])
+@pytest.mark.parametrize("people", [3, 20, 104, 5000])
+def test_where_an_error_rises_with_epsilon_the_smallest_one_is_found_by_looking_at_its_neighbors(
+    monkeypatch, bump, people
+):
+    """By trying all: the error falls, and by a step in the middle it is as large as `bump` budgets before."""
+
+    def error(agreement, epsilon):
+        place = TRIED.index(epsilon)
+        return float(len(TRIED) - place + (bump if place >= len(TRIED) // 2 else 0))
+
+    monkeypatch.setattr(meaning, "_error_at", error)
+    for wanted in [people, *(len(TRIED) // 2 + offset for offset in range(-2, 13))]:
+        enough = [epsilon for epsilon in TRIED if error(None, epsilon) <= wanted]
+        if enough:
+            assert cp.planning.epsilon_for_error(None, wanted) == enough[0]
 
 
 def test_rows_fill_as_jobs_end_with_the_baseline_first_and_raw_data_last(browser, tmp_path):
