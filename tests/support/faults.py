@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -256,14 +258,22 @@ def killed(folder: Path, who: str, phase: str, delay: float, *, worker: bool = F
 
 def shard_worker_killed(folder: Path, who: str) -> Outcome:
     """Kill the worker of a further session with SIGKILL while it counts a shard, which takes as long as that takes."""
-    parties = on_loopback(folder, changes=[("[records]", "[engine]\nshards = 4\n\n[records]")])
-    # The other party's worker waits for this one from now on, and on a busy machine for long.
-    stage, usual = Stage(parties, timeout_seconds=4 * TIMEOUT_SECONDS), parties.command
-    parties.command = lambda party, *options: usual(party, *options, "--workers", "2")  # type: ignore[method-assign]
-    stage.start()
-    stage.wait_for(who, "alignment")
-    worker = stage.worker(who, session=1)
-    worker.suspend()  # it never gets beyond its first shard
+    for attempt in itertools.count():
+        parties = on_loopback(folder / str(attempt), changes=[("[records]", "[engine]\nshards = 4\n\n[records]")])
+        # The other party's worker waits for this one from now on, and on a busy machine for long.
+        stage, usual = Stage(parties, timeout_seconds=4 * TIMEOUT_SECONDS), parties.command
+        parties.command = partial(_with_two_workers, usual)  # type: ignore[method-assign]
+        stage.start()
+        stage.wait_for(who, "alignment")
+        stage.remember_family()
+        worker = _suspended(stage, who)
+        if worker is not None and not stage.is_in(who, "leaf counts"):
+            break  # it has not begun its first shard, and never gets beyond that
+        if worker is not None:
+            worker.resume()
+        outcome = stage.look(Outcome("none", "the run was faster than whoever suspends its worker"))
+        if outcome.broken:
+            return outcome
     stage.wait_for(who, "leaf counts")
     time.sleep(1)
     stage.remember_family()
@@ -276,6 +286,20 @@ def shard_worker_killed(folder: Path, who: str) -> Outcome:
     ):
         outcome.broken.append("the fault came before anything was opened")
     return outcome
+
+
+def _with_two_workers(usual: Callable[..., list[str]], party: str, *options: str) -> list[str]:
+    return usual(party, *options, "--workers", "2")
+
+
+def _suspended(stage: Stage, who: str) -> psutil.Process | None:
+    """The worker of a party's further session, stopped; none if it has ended."""
+    with suppress(psutil.NoSuchProcess, IndexError):
+        worker = stage.worker(who, session=1)
+        worker.suspend()
+        wait_until(lambda: worker.status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE))
+        return worker
+    return None
 
 
 def cut(folder: Path, phase: str, seconds: float | None, timeout_seconds: int = TIMEOUT_SECONDS) -> Outcome:

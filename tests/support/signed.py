@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from copublish.party.publishing import publish_release
 from copublish.progress import no_progress
 from copublish.release.evidence.approvals import Approval, approve, own_approvals
 from copublish.release.evidence.signing import Signer
-from support import fragment_frames, random_table, small_mapping
+from support import fragment_frames, random_table, seeded, small_mapping
 
 NAMES = ("bank", "loans")
 
@@ -44,6 +45,7 @@ class Signers:
     identities: dict[str, Identity] = field(default_factory=dict)
     signers: Mapping[str, str] = field(default_factory=dict)
     guests: tuple[str, ...] = ()
+    seeds: Iterator[int] = field(default_factory=lambda: count(7))
 
     def __post_init__(self) -> None:
         for name in self.names:
@@ -101,7 +103,11 @@ class Signers:
         around: Callable[[IdealEngine], IdealEngine] = lambda engine: engine,
         ledgers: Mapping[str, Ledger] | None = None,
     ) -> dict[str, cp.Release]:
-        """Run a release at all parties; return what each ended with. Ledgers are their own, unless given."""
+        """Run a release at all parties; return what each ended with. Ledgers are their own, unless given.
+
+        Coins are seeded, those of every release otherwise: noise can leave a single record of so few, and then nothing
+        that is changed shows.
+        """
         agreement = self.agreement
         generator = np.random.default_rng(5)
         frames = fragment_frames(agreement, random_table(agreement, 80, generator), generator)
@@ -127,7 +133,7 @@ class Signers:
             )
 
         try:
-            return Room(agreement.party_names).run(job)
+            return Room(agreement.party_names, seeded(agreement.party_names, next(self.seeds))).run(job)
         finally:
             for ledger in own.values():
                 ledger.close()

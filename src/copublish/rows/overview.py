@@ -54,7 +54,7 @@ class ColumnOverview:
         changed: How many have a value that is not as agreed: unreadable, unlisted, or past the bounds. A class that is
             missing counts among them, since the agreement has no place for it.
         doubt: Why these are hardly the data that were agreed, without a number; none if they may be.
-        note: A remark that stops nothing; none if nothing stands out.
+        notes: Remarks that stop nothing; none if nothing stands out.
     """
 
     column: str
@@ -62,7 +62,7 @@ class ColumnOverview:
     missing: int = field(repr=False)
     changed: int = field(repr=False)
     doubt: str | None = field(repr=False)
-    note: str | None = field(repr=False)
+    notes: tuple[str, ...] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The column as plain JSON values."""
@@ -118,7 +118,7 @@ class Overview:
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks that stop nothing, such as a column with only one value."""
-        return tuple(column.note for column in self.columns if column.note is not None)
+        return tuple(note for column in self.columns for note in column.notes)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -234,7 +234,7 @@ class _Tally:
 
     def __init__(self, rule: ColumnRule, *, is_class: bool) -> None:
         self.rule, self.is_class = rule, is_class
-        self._cells = self._missing = self._changed = 0
+        self._cells = self._missing = self._changed = self._fractions = 0
         self._values = np.zeros(rule.domain.size, dtype=np.int64)
         """By code, cells with a value of the domain or past its bounds."""
 
@@ -250,6 +250,8 @@ class _Tally:
         self._missing += int(number[missing].sum())
         self._changed += int(number[not_agreed].sum())
         has_value = here & ~missing & ~lost
+        if encoded.numbers is not None and _are_whole(self.rule.domain):
+            self._fractions += int(number[has_value & (encoded.numbers % 1 != 0)].sum())
         np.add.at(self._values, encoded.codes[has_value].astype(np.int64), number[has_value])
 
     def overview(self, name: str, changes: list[Change]) -> ColumnOverview:
@@ -259,21 +261,41 @@ class _Tally:
             missing=self._missing,
             changed=self._changed,
             doubt=self._doubt(name, changes),
-            note=_note(self.rule.domain, self._values),
+            notes=tuple(filter(None, (_note(self.rule.domain, self._values), self._note_of_fractions()))),
         )
 
     def _doubt(self, name: str, changes: list[Change]) -> str | None:
         if not self._cells:
             return f"Column '{name}' has no cell here: all of them are left to other parties."
         if self._missing == self._cells:
-            return f"Column '{name}' is missing everywhere."
+            return f"Column '{name}' is missing everywhere{self._replacement(changes)}."
         # Of the values that are there: where few are, they can be wrecked all the same.
         if 100 * self._changed > MOST_PERCENT * (self._cells - (0 if self.is_class else self._missing)):
             allowed = ("dropped",) if self.is_class else ("dropped", "missing")
             by_rows = sorted(changes, key=lambda change: -change.rows)
             words = "; and ".join(change.broken for change in by_rows if change.rule not in allowed)
             return f"Column '{name}' has {words}: more than {MOST_PERCENT} % of its values."
+        if 100 * self._missing > MOST_PERCENT * self._cells and (replacement := self._replacement(changes)):
+            return f"Column '{name}' has missing values: more than {MOST_PERCENT} % of its cells{replacement}."
         return None
+
+    def _replacement(self, changes: list[Change]) -> str:
+        """What becomes of missing values, of a column that the agreement takes to have none; nothing of others."""
+        effects = [] if self.is_class else [change.effect for change in changes if change.rule == "missing"]
+        return f". The agreement takes it to be complete: missing values are {effects[0]}" if effects else ""
+
+    def _note_of_fractions(self) -> str | None:
+        """A remark about numbers with decimals where whole ones are agreed, so that what is published has none."""
+        if not self._fractions:
+            return None
+        return (
+            f"Column '{self.rule.domain.name}' has {count_of(self._fractions, 'number', of=int(self._values.sum()))} "
+            "with a fraction, and whole numbers are agreed (decimals = 0): they are rounded."
+        )
+
+
+def _are_whole(domain: Domain) -> bool:
+    return isinstance(domain, NumericalDomain) and domain.decimals_of_numbers == 0
 
 
 def _note(domain: Domain, values: IntArray) -> str | None:

@@ -233,6 +233,34 @@ def test_a_sparse_column_is_judged_by_the_values_that_it_has() -> None:
     assert "'income'" in doubt
 
 
+@pytest.mark.parametrize("identified", [True, False], ids=["rows", "counts"])
+def test_missing_cells_of_a_column_that_is_taken_to_be_complete_are_asked_about_beyond_the_share(
+    identified: bool,
+) -> None:
+    most = 200 * MOST_PERCENT // 100
+    complete = {
+        "job": {"kind": "categorical", "values": [*JOBS], "missing": "vet"},
+        "income": {"kind": "numerical", "bounds": [*BOUNDS], "grid": {"step": 10}, "missing": 30},
+    }
+    agreement = agreed("id" if identified else None, **complete)
+    healthy = frame_of(job=[None] * most, income=["?"] * most)
+    assert look(agreement, healthy).doubts == ()
+    wrecked = look(agreement, frame_of(job=[None] * (most + 1), income=["?"] * 150))
+    assert wrecked.doubts == (
+        "Column 'job' has missing values: more than 10 % of its cells. The agreement takes it to be complete: "
+        "missing values are taken as 'vet'.",
+        "Column 'income' has missing values: more than 10 % of its cells. The agreement takes it to be complete: "
+        "missing values are taken as 30.",
+    )
+    shown = " ".join(wrecked.lines)
+    assert "21 rows (10.5 %), taken as 'vet'" in shown and "150 rows (75.0 %), taken as 30" in shown
+    nothing_left = look(agreement, frame_of(income=[None] * 200)).doubts
+    assert nothing_left == (
+        "Column 'income' is missing everywhere. The agreement takes it to be complete: missing values are taken as 30.",
+    )
+    assert look(agreed("id" if identified else None), frame_of(job=[None] * 150)).doubts == ()  # a category of its own
+
+
 def test_a_table_without_rows_is_asked_about_and_says_nothing_of_columns() -> None:
     for agreement in (agreed(), agreed(None)):
         overview = look(agreement, frame_of().head(0))
@@ -245,7 +273,8 @@ def test_a_table_without_rows_is_asked_about_and_says_nothing_of_columns() -> No
 
 @pytest.mark.parametrize("identified", [True, False], ids=["rows", "counts"])
 def test_numbers_at_one_end_of_the_grid_stand_out_and_are_no_doubt(identified: bool) -> None:
-    agreement = agreed("id" if identified else None)
+    income = {"kind": "numerical", "bounds": [*BOUNDS], "grid": {"step": 10}, "decimals": 2}
+    agreement = agreed("id" if identified else None, income=income)
     assert look(agreement, frame_of()).notes == ()
     for cells, where in (
         (["0.05"] * 180, "the first cell of 11, [0, 10)"),
@@ -278,6 +307,24 @@ def test_a_column_with_only_one_value_stands_out() -> None:
         "Column 'income' has all numbers in one cell of its grid.",
     )
     assert overview.doubts == ()
+
+
+def test_numbers_that_are_rounded_to_whole_ones_stand_out_and_are_no_doubt() -> None:
+    def incomes(decimals: int, cells: list[Any]) -> Overview:
+        grid = {"kind": "numerical", "bounds": [*BOUNDS], "grid": {"step": 10}, "decimals": decimals}
+        return look(agreed(income=grid), frame_of(income=cells))
+
+    # Neither what is missing, unreadable or past the bounds, nor a whole number in another spelling, is rounded.
+    odd = [None, "what", "100.5", "7.0", "1e1"]
+    generator = np.random.default_rng(4)
+    whole = generator.integers(1, 100, 200).astype(str).tolist()
+    assert incomes(0, [*odd, *whole[5:]]).notes == () == incomes(1, [*odd, "7.5", *whole[6:]]).notes
+    wrecked = incomes(0, [*odd, *(f"{number}.25" for number in whole[5:104])])
+    assert wrecked.doubts == () and wrecked.notes == (
+        "Column 'income' has 99 numbers (50.0 %) with a fraction, and whole numbers are agreed (decimals = 0): they "
+        "are rounded.",
+    )
+    assert wrecked.notes[0] in wrecked.lines  # of 198 that are numbers
 
 
 # --- Files -----------------------------------------------------------------------------------------------------------

@@ -355,6 +355,8 @@ RECORDS: dict[str, Callable[[pa.Table], pa.Table]] = {
 @pytest.mark.parametrize("mechanism", DRAWN)
 @pytest.mark.parametrize("case", RECORDS)
 def test_records_that_do_not_follow_from_the_model_are_found(signed, tmp_path: Path, mechanism: str, case: str) -> None:
+    before = read_parquet(signed(mechanism).files["records.parquet"])
+    assert not RECORDS[case](before).equals(before)  # a single record would be the same turned around
     folder = signed(mechanism).again(tmp_path / "other", partial(other_records, RECORDS[case]))
     assert problems(folder) == {}  # without --recompute nobody could know
     found = problems(folder, recompute=True)
