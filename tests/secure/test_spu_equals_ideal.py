@@ -158,7 +158,7 @@ def test_marginals_are_identical_for_the_same_coins(case, pair):
     frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
     _, ideal = secure_equals_ideal(pair, agreement, frames)
     tables = {f"measured/{name}.{ending}" for name in ideal.tables for ending in ("parquet", "csv")}
-    named = {"measurements.json", "model.json", "records.parquet", "records.csv"}
+    named = {"measurements.json", "model.json", "records.parquet", "records.csv", "measured/pairs.csv"}
     assert tables and ideal.data_files().keys() == named | tables
 
 

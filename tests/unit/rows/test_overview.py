@@ -321,8 +321,8 @@ def test_numbers_that_are_rounded_to_whole_ones_stand_out_and_are_no_doubt() -> 
     assert incomes(0, [*odd, *whole[5:]]).notes == () == incomes(1, [*odd, "7.5", *whole[6:]]).notes
     wrecked = incomes(0, [*odd, *(f"{number}.25" for number in whole[5:104])])
     assert wrecked.doubts == () and wrecked.notes == (
-        "Column 'income' has 99 numbers (50.0 %) with a fraction, and whole numbers are agreed (decimals = 0): they "
-        "are rounded.",
+        "Column 'income' has 99 numbers (50.0 %) with a fraction. Agreed numbers are whole (decimals = 0, or bounds "
+        "and grid without decimals), so they are rounded.",
     )
     assert wrecked.notes[0] in wrecked.lines  # of 198 that are numbers
 
