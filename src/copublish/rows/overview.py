@@ -290,8 +290,8 @@ class _Tally:
             return None
         return (
             f"Column '{self.rule.domain.name}' has {count_of(self._fractions, 'number', of=int(self._values.sum()))} "
-            "with a fraction. Agreed numbers are whole (decimals = 0, or bounds and grid without decimals), so they are "
-            "rounded."
+            "with a fraction. Agreed numbers are whole (decimals = 0, or bounds and grid without decimals), so they "
+            "are rounded."
         )
 
 
