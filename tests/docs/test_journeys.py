@@ -89,9 +89,11 @@ def walk(page: str) -> str:
             result = CliRunner().invoke(app, words)
             assert result.exit_code == 0, (words, result.output, result.exception)
         if words[0] == "init":
-            (block,) = blocks(page, "toml")
             agreement = Path(words[1])
-            agreement.write_text(written_into(agreement.read_text(), block))
+            required = tomllib.loads(agreement.read_text())["mechanism"]["tables"]["must"]
+            assert len(required) == words.count("--question") == JOURNEYS[page]
+            for block in blocks(page, "toml"):
+                agreement.write_text(written_into(agreement.read_text(), block))
     for code in blocks(page, "python"):
         if code not in files.values():
             assert printed(code)
