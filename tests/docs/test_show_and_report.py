@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import os
 import re
 import shutil
@@ -13,8 +14,10 @@ from functools import cache
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 import copublish as cp
+from copublish.cli import app
 from copublish.cli.show_command import print_release
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.release.report.page import _partners_headline, report_page
@@ -63,6 +66,17 @@ def test_every_value_that_the_terminal_shows_is_on_the_page(mechanism):
     assert [said for said in found if said not in page] == []
     # A release with other noise says something else.
     assert [said for said in shown(release_of(mechanism, coins=2)) if said not in page] != []
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_programs_read_which_number_to_print_where_people_do(mechanism, tmp_path):
+    folder = release_of(mechanism).write(tmp_path / "release")
+    for_programs = json.loads(CliRunner().invoke(app, ["show", str(folder), "--format", "json"]).stdout)
+    said = for_programs.get("to_print", "").replace("`", "")
+    for_people = io.StringIO()
+    print_release(release_of(mechanism), Console(file=for_people, width=1000), rows=5)
+    assert bool(said) == (mechanism not in ("specialization", "idp-ir"))  # one number, or none with an interval
+    assert not said or f"\n{said}\n" in for_people.getvalue()
 
 
 def test_what_noise_leaves_nothing_of_is_told_as_such_in_both():

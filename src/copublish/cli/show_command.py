@@ -15,6 +15,7 @@ from copublish.release.describe import disclosure_table, epsilon_table
 from copublish.release.folder import Release, load_release, making_sense_of
 from copublish.release.measurements import measurements_json
 from copublish.release.render.parts import reading_if_told
+from copublish.release.render.sentences import number_to_print
 from copublish.release.render.terminal import contents_shown
 from copublish.release.verify import refuse_wrong_signatures
 
@@ -52,11 +53,13 @@ def show(
 
 def _contents(release: Release) -> dict[str, Any]:
     """Estimates where errors are told, what was measured, and the model. Counts of tables, and records, are files."""
+    to_print = number_to_print(release)
     reading = reading_if_told(release)
     summaries = [] if reading is None else reading.summaries()
     estimates = {"estimates": {summary.name: summary.to_dict() for summary in summaries}} if summaries else {}
     measured, model = measurements_json(release.published), release.published.model.to_json()
-    return {**estimates, "measurements": measured, "model": model}
+    sentences = {"to_print": to_print} if to_print else {}
+    return {**estimates, **sentences, "measurements": measured, "model": model}
 
 
 def print_release(release: Release, console: Console, rows: int) -> None:

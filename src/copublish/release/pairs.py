@@ -87,6 +87,26 @@ def in_words(pairs: Sequence[Pair], *, has_file: bool = True) -> str:
     )
 
 
+def named_in_short(pairs: Sequence[Pair]) -> str:
+    """The pairs that were not measured in a few words, for a reader without the folder; nothing if all were."""
+    missing = [" by ".join(pair.columns) for pair in pairs if not pair.is_measured]
+    if not missing:
+        return ""
+    return f"Not measured together, and drawn from the model alone: {_some(missing)}."
+
+
+def not_measured_with(pairs: Sequence[Pair], column: str) -> str:
+    """The columns that a column was not measured with, in a few words; nothing if it was with all."""
+    missing = [pair.columns for pair in pairs if column in pair.columns and not pair.is_measured]
+    others = [first if second == column else second for first, second in missing]
+    return f"Not measured together with {_some(others)}." if others else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - PAIRS_NAMED
+    return f"{', '.join(names[:PAIRS_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
+
+
 def pairs_table(pairs: Sequence[Pair]) -> pa.Table:
     """A row for each pair: the columns, whether they were measured together, and who holds them."""
     return pa.table(

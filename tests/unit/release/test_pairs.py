@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from rich.console import Console
 
 import copublish as cp
@@ -98,17 +99,32 @@ def test_everything_that_people_read_names_them() -> None:
         "show": screen.getvalue(),
         "records": pq.read_schema(pa.BufferReader(files["records.parquet"])).metadata[b"pairs_not_measured"].decode(),
         "croissant": json.loads(files["croissant.json"])["description"],
+        "entry": yaml.safe_load(files["deployment.yaml"])["deployment"]["basic"]["description"],
     }
     for where, text in shown.items():
         assert [name for name in names if name not in text] == [], where
         assert "job by income" not in text.partition("Not measured")[2].partition("All are in")[0], where
 
 
+def test_a_field_of_the_records_names_what_it_was_not_measured_with() -> None:
+    release, _ = made(**MUST)
+    _, others = by_files(release)
+    for table in json.loads(release.files()["croissant.json"])["recordSet"]:
+        for field in table["field"]:
+            _, says, named = field.get("description", "").partition("Not measured together with ")
+            if table["name"] != "records":
+                assert not says, (table["name"], field)
+                continue
+            expected = {name for pair in others if field["name"] in pair for name in pair - {field["name"]}}
+            assert set(named.removesuffix(".").split(", ")) == expected and expected
+
+
 def test_a_release_in_which_everything_was_measured_says_nothing_of_pairs() -> None:
     every = [list(pair) for pair in combinations(("job", "region", "age", "income"), 2)]
     for release in (made(tables=every)[0], made("horizontal", "copula")[0]):
         assert PAIRS_FILE not in release.files() and pair_snippets(release) is None
-        assert "Not measured" not in release.files()["README.md"].decode()
+        for name in ("README.md", "croissant.json", "deployment.yaml"):
+            assert "Not measured" not in release.files()[name].decode(), name
         metadata = pq.read_schema(pa.BufferReader(release.files()["records.parquet"])).metadata or {}
         assert b"pairs_not_measured" not in metadata
 

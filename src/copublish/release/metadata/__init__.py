@@ -13,6 +13,7 @@ from copublish.release.metadata.croissant import CROISSANT_FILE, croissant
 from copublish.release.metadata.deployment import DEPLOYMENT_FILE, deployment_entry, yaml_text
 from copublish.release.metadata.nist import NIST_FILE, nist_statement
 from copublish.release.metadata.provenance import PROVENANCE_FILE, provenance
+from copublish.release.pairs import named_in_short, pairs_of_release
 
 if TYPE_CHECKING:
     from copublish.release.publication import Publication
@@ -45,7 +46,8 @@ def metadata_files(publication: Publication, data: Mapping[str, bytes]) -> dict[
         NIST_FILE: _json(nist_statement(publication.certificate)),
     }
     if publication.certificate.warning is None:  # the registry is for what is differentially private
-        entry = deployment_entry(publication.certificate, publication.mechanism.words.kind)
+        not_measured = named_in_short(pairs_of_release(publication))
+        entry = deployment_entry(publication.certificate, publication.mechanism.words.kind, not_measured)
         found[DEPLOYMENT_FILE] = yaml_text(entry).encode()
     return found
 

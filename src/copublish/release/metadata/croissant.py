@@ -7,7 +7,7 @@ anywhere.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import in_words
 from copublish.release.evidence.completeness import FOLDER
 from copublish.release.measurements import RECORDS_FILE
-from copublish.release.pairs import pairs_not_measured
+from copublish.release.pairs import Pair, not_measured_with, pairs_not_measured, pairs_of_release
 
 if TYPE_CHECKING:
     from copublish.release.publication import Publication
@@ -88,7 +88,7 @@ def croissant(publication: Publication, data: Mapping[str, bytes]) -> dict[str, 
         "citeAs": _citation(certificate),
         "isLiveDataset": False,
         "distribution": [_file_object(name, content) for name, content in data.items()],
-        "recordSet": [_record_set(certificate, file, data[file]) for file in described],
+        "recordSet": [_record_set(publication, file, data[file]) for file in described],
     }
 
 
@@ -138,25 +138,32 @@ def _file_object(name: str, content: bytes) -> dict[str, Any]:
     }
 
 
-def _record_set(certificate: Certificate, file: str, content: bytes) -> dict[str, Any]:
+def _record_set(publication: Publication, file: str, content: bytes) -> dict[str, Any]:
+    certificate = publication.certificate
+    # A measured table has measured its columns together, whatever is said of pairs in the records.
+    pairs = pairs_of_release(publication) if file == RECORDS_FILE else []
     name = file.removesuffix(".parquet").removeprefix(f"{FOLDER}/")
     schema = pq.read_schema(pa.BufferReader(content))
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "field": [_field(certificate, name, file, column.name, column.type) for column in schema],
+        "field": [_field(certificate, pairs, name, file, column.name, column.type) for column in schema],
     }
 
 
-def _field(certificate: Certificate, table: str, file: str, column: str, stored: pa.DataType) -> dict[str, Any]:
+def _field(
+    certificate: Certificate, pairs: Sequence[Pair], table: str, file: str, column: str, stored: pa.DataType
+) -> dict[str, Any]:
     columns_of = certificate.contributions.columns
     holders = [party for party, columns in columns_of.items() if column in columns]
+    made_from = f"Made from cells that {in_words(holders)} held." if holders else ""
+    description = f"{made_from} {not_measured_with(pairs, column)}".strip()
     return {
         "@type": "cr:Field",
         "@id": f"{table}/{quote(column, safe='')}",  # an identifier is an IRI, a column's name may be any text
         "name": column,
-        **({"description": f"Made from cells that {in_words(holders)} held."} if holders else {}),
+        **({"description": description} if description else {}),
         "dataType": data_type(stored),
         "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
     }

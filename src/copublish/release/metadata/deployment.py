@@ -56,12 +56,13 @@ TO_BE_ADDED = "Not stated in the agreement; to be added by the curators."
 """In the place of what only people know."""
 
 
-def deployment_entry(certificate: Certificate, kind: str) -> dict[str, Any]:
+def deployment_entry(certificate: Certificate, kind: str, not_measured: str = "") -> dict[str, Any]:
     """The entry of a release.
 
     Args:
         certificate: What is guaranteed.
         kind: The kind of published records, as their mechanism says: "counted", "synthetic" or "perturbed".
+        not_measured: A sentence about pairs of columns that were not measured, if there are some.
 
     Privacy:
         Words and numbers of the certificate.
@@ -78,7 +79,7 @@ def deployment_entry(certificate: Certificate, kind: str) -> dict[str, Any]:
                 "intended_use": TO_BE_ADDED,
                 "data_product_type": "Synthetic data" if kind == "synthetic" else "Dataset",
                 "data_product_region": TO_BE_ADDED,
-                "description": _sentences(said.basic.description, f"{said.basic.data_product_type}."),
+                "description": _sentences(said.basic.description, f"{said.basic.data_product_type}.", not_measured),
                 "publication_date": said.basic.publication_date,
             },
             "dp_variant": {

@@ -10,6 +10,7 @@ import pytest
 
 import copublish as cp
 from copublish.release.metadata import METADATA_FILES
+from copublish.release.pairs import PAIRS_FILE, pairs_of_release
 from support.any_release import any_release
 from support.described_releases import DESCRIBED, PRIVATE, described, files_of
 
@@ -54,5 +55,7 @@ def test_released_values_are_in_the_same_files_whatever_the_mechanism(case):
     data = described(case).data_files().keys()
     assert files_of(case).keys() - data <= {"certificate.json", "README.md", *METADATA_FILES}
     assert {"measurements.json", "model.json", "records.parquet"} <= data
-    others = data - {"measurements.json", "model.json", "records.parquet", "records.csv"}
+    missing = any(not pair.is_measured for pair in pairs_of_release(described(case)))
+    assert (PAIRS_FILE in data) == (missing and "records.csv" in data)
+    others = data - {"measurements.json", "model.json", "records.parquet", "records.csv", PAIRS_FILE}
     assert all(re.fullmatch(r"measured/\d{3}(-[A-Za-z0-9]+)*\.(parquet|csv)", name) for name in others)
