@@ -31,6 +31,9 @@ from copublish.tools.drafting.demo_questions import QUESTIONS, joined_people
 MARKER = ".copublish-demo"
 """What a folder that the demo made has in it: no other folder is ever replaced."""
 
+FEW, USUAL = 5_000, 20_000
+"""People below whom epsilon 1 leaves little of a mean in a part of them, and how many are made up."""
+
 WIDEST = 100
 """Columns of what is printed."""
 
@@ -45,7 +48,7 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     folder: Annotated[Path, typer.Argument(help="Folder for the agreement, the data and the release.")] = Path("demo"),
-    records: Annotated[int, typer.Option(min=100, help="How many people to make up.")] = 20_000,
+    records: Annotated[int, typer.Option(min=100, help="How many people to make up.")] = USUAL,
     engine: Annotated[
         EngineChoice,
         typer.Option(help="spu: two processes over mutual TLS on secret shares. ideal: in the clear, in a second."),
@@ -67,6 +70,8 @@ def demo(
         shutil.rmtree(folder / party, ignore_errors=True)
     files = write_demo(folder, records)
     note(f"A bank and a lender know {records:,} people together. All of them are made up.")
+    if records < FEW:
+        note(f"That is few: noise hides most of what is asked about them. The usual {USUAL:,} show what a release says.")
     release = _simulate(folder, files) if engine is EngineChoice.IDEAL else _run(folder, files)
     _print_beside_truth(load_release(release), records)
     agreement = folder / "agreement.toml"

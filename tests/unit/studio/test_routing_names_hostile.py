@@ -101,6 +101,9 @@ def test_no_page_has_a_script_of_a_release(tmp_path):
             content = attacked(content, at, kind, f"{number}{ATTACK}")
     for name in list(EXAMPLE["attributes"]):
         content = attacked(content, ("attributes", name), "key", f"{name}{ATTACK}")
+    required = EXAMPLE["mechanism"]["tables"]["must"]
+    named = {"must": [[f"{name}{ATTACK}" for name in table] for table in required], "then": "auto"}
+    content = {**content, "mechanism": {**content["mechanism"], "tables": named}}
     agreement = cp.agreement_from_mapping(content)
     generator = np.random.default_rng(1)
     frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
