@@ -71,7 +71,7 @@ def demo(
     files = write_demo(folder, records)
     note(f"A bank and a lender know {records:,} people together. All of them are made up.")
     if records < FEW:
-        note(f"That is few: noise hides most of what is asked about them. The usual {USUAL:,} show what a release says.")
+        note(f"That is few: noise hides most of what is asked of them. The usual {USUAL:,} show what a release says.")
     release = _simulate(folder, files) if engine is EngineChoice.IDEAL else _run(folder, files)
     _print_beside_truth(load_release(release), records)
     agreement = folder / "agreement.toml"

@@ -349,3 +349,13 @@ def test_python_drafts_with_questions_and_says_what_it_left_out():
     assert set(draft.left_out) == {"first_name", "remark"} and "birth_date" in draft.content["attributes"]
     with pytest.raises(cp.AgreementError, match="keep: there is no column 'nobody'"):
         cp.drafts.draft({"clinic": COSTS}, keep=["nobody"])
+
+
+def test_why_grids_are_coarser_or_the_mechanism_is_another_one_is_said_as_well(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    many = [f"c{number}" for number in range(70)]  # more columns than tables of every two can be measured of
+    Path("wide.csv").write_text(",".join(many) + "\n" + ",".join("1.5" for _ in many) + "\n")
+    done = CliRunner().invoke(app, ["init", "a.toml", "--from", "wide.csv", "--no-class", "--epsilon", "1"])
+    reason = re.search(r"(?:# (?:Not|Grids|Settings).*\n)(?:# .*\n)*", Path("a.toml").read_text())[0]
+    said = " ".join(line.removeprefix("# ") for line in reason.splitlines())
+    assert said in " ".join(done.stderr.split()), (said, done.stderr)

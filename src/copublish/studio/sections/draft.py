@@ -102,6 +102,7 @@ def show_form(
     changed: Sequence[str] | None = None,
     opened: str = "",
     left_out: Mapping[str, str] | None = None,
+    kinds_left_out: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
 ) -> Response:
     """The page with fields.
@@ -115,7 +116,8 @@ def show_form(
         changed: What the file says differently from the fields, if somebody else has written it.
         opened: The field that somebody is at: its row is shown unfolded, though it may be complete.
         left_out: Columns that seem to identify people, with what says so.
-        notes: Sentences about the data.
+        kinds_left_out: Of those the kinds that follow from their types.
+        notes: Sentences about the draft.
     """
     desk = desk_of(request)
     here = checked(form, desk.agreement_file.parent)
@@ -136,6 +138,7 @@ def show_form(
         saved=saved,
         changed=changed,
         left_out=left_out or {},
+        kinds_left_out=kinds_left_out or {},
         notes=notes,
         started_from=cp.drafts.hash_of_file(desk.agreement_file) if started_from is None else started_from,
         hash_now=cp.drafts.hash_of_file(desk.agreement_file),
@@ -186,32 +189,38 @@ def edit(request: Request, form: FormData) -> Response:
     elif act == "remove" and kind in ROWS and number.isdecimal():
         typed.remove(kind, int(number))
     elif act == "keep":
-        keep(typed, [value for name, value in form.items() if name.startswith("keep-") and isinstance(value, str)])
+        ticked = [value for name, value in form.items() if name.startswith("keep-") and isinstance(value, str)]
+        keep(typed, ticked, mapping_from(form, "kinds_left_out"))
     elif act == "identity" and number.isdecimal() and int(number) < len(typed.parties):
         row = typed.parties[int(number)]
         row.certificate = cp.identities.own_fingerprint(row.name) or row.certificate
     at = request.headers.get("hx-trigger-name") or f"{kind}-{number}-"
     drafted = {row.name for row in typed.columns}
-    left_out = {column: why for column, why in left_out_from(form).items() if column not in drafted}
-    return show_form(request, typed, started_from=text_of(form, STARTED_FROM), opened=at, left_out=left_out)
+    left_out = {column: why for column, why in mapping_from(form, "left_out").items() if column not in drafted}
+    return show_form(
+        request,
+        typed,
+        started_from=text_of(form, STARTED_FROM),
+        opened=at,
+        left_out=left_out,
+        kinds_left_out=mapping_from(form, "kinds_left_out"),
+    )
 
 
-def keep(typed: cp.drafts.DraftForm, columns: Sequence[str]) -> None:
+def keep(typed: cp.drafts.DraftForm, columns: Sequence[str], kinds: Mapping[str, str]) -> None:
     """Add rows for columns that were left out and are to be published."""
     holder = typed.parties[0].name if len(typed.parties) == 1 and typed.partition != "horizontal" else ""
     for column in columns:
-        if column not in [row.name for row in typed.columns]:
-            typed.add("columns")
-            typed.columns[-1].name, typed.columns[-1].held_by = column, holder
+        typed.keep(column, kind=kinds.get(column, ""), held_by=holder)
 
 
-def left_out_from(form: FormData) -> dict[str, str]:
-    """The columns that were left out when the draft was begun, which its form carries."""
+def mapping_from(form: FormData, name: str) -> dict[str, str]:
+    """What the form carries about columns that were left out when the draft was begun."""
     try:
-        found = json.loads(text_of(form, "left_out") or "{}")
+        found = json.loads(text_of(form, name) or "{}")
     except (ValueError, RecursionError):
         return {}
-    return {str(column): str(why) for column, why in found.items()} if isinstance(found, dict) else {}
+    return {str(column): str(said) for column, said in found.items()} if isinstance(found, dict) else {}
 
 
 def save(request: Request, form: FormData) -> Response:
@@ -280,7 +289,14 @@ def start(request: Request, form: FormData) -> Response:
     if is_new and not (draft.left_out or draft.notes):
         return RedirectResponse("/draft?saved", 303)
     typed = cp.drafts.DraftForm.of(draft)
-    return show_form(request, typed, saved=is_new, left_out=draft.left_out, notes=draft.notes)
+    return show_form(
+        request,
+        typed,
+        saved=is_new,
+        left_out=draft.left_out,
+        kinds_left_out=draft.kinds_left_out,
+        notes=draft.notes,
+    )
 
 
 ESSENTIALS = ("name", "dataset", "partition", "identifier", "class_name", "epsilon", "expected")

@@ -57,7 +57,8 @@ class Draft:
         comments: Everything else that people have written beside it; a file that is written anew has it, too.
         left_out: Columns that were not drafted because they seem to identify people, with what says so. For who drafts
             alone: no file has it.
-        notes: Sentences about the data, for who drafts alone.
+        kinds_left_out: Of those the kinds that follow from their types.
+        notes: Sentences for who drafts: about the data, and why the mechanism or grids are not the usual ones.
     """
 
     content: Content
@@ -65,6 +66,7 @@ class Draft:
     hints: Mapping[str, str] = field(default_factory=dict)
     comments: Sequence[Comment] = ()
     left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
+    kinds_left_out: Mapping[str, str] = field(default_factory=dict, repr=False)
     notes: Sequence[str] = ()
 
     @property
@@ -232,7 +234,8 @@ class _Builder:
             self.hints,
             comments,
             left_out={column: why for column, why in identifying.items() if column in left_out},
-            notes=[note for part in self.parts for note in _notes(part)],
+            kinds_left_out={column: self._attribute_kind(column) for column in identifying if column in left_out},
+            notes=[*(note for part in self.parts for note in _notes(part)), *filter(None, [choice.reason])],
         )
 
     def _shared(self) -> Iterator[str]:
@@ -308,6 +311,9 @@ class _Builder:
         else:
             self.hints[f"{place}.kind"] = KIND_HINTS.get(self.types[column], "")
         return section | self._held_by(column)
+
+    def _attribute_kind(self, column: str) -> str:
+        return self._kind(column, self.dictionary.get(column, ColumnEntry(name=column)))
 
     def _kind(self, column: str, entry: ColumnEntry) -> str:
         if column in self.decided.kinds:

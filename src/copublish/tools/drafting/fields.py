@@ -135,6 +135,7 @@ class DraftFields:
         class_name, no_class, class_values, class_held_by: Of the class.
         epsilon, delta, neighbors, mechanism: What is spent, and on what.
         records_more, class_more, privacy_more, mechanism_more, more: Everything else of these sections, as TOML.
+        drafted_delta: A delta that the draft began with, and nobody chose; nobody sees this field.
         questions: What it must answer besides, a question a line; those that were asked before are `comments`.
         comments: What people have written beside it in the file; nobody sees this field.
         parties, columns: A row of fields for each.
@@ -158,6 +159,7 @@ class DraftFields:
     class_more: str = ""
     epsilon: str = ""
     delta: str = ""
+    drafted_delta: str = ""
     neighbors: str = "add-remove"
     privacy_more: str = ""
     mechanism: str = ""

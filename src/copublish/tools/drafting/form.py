@@ -9,7 +9,7 @@ from typing import TypeVar
 from copublish.tools.drafting.comments import comments_from_field
 from copublish.tools.drafting.draft import Draft
 from copublish.tools.drafting.fields import ColumnFields, DraftFields, DraftProblem, PartyFields
-from copublish.tools.drafting.form_fields import FieldsRead, fields_of_draft
+from copublish.tools.drafting.form_fields import FieldsRead, fields_of_draft, has_no_use_for_delta, kept_column
 from copublish.tools.drafting.questions import ASKED
 
 
@@ -54,6 +54,22 @@ class DraftForm(DraftFields):
             self.parties.append(PartyFields())
         else:
             self.columns.append(ColumnFields())
+
+    @property
+    def leaves_delta_out(self) -> bool:
+        """Whether the delta is not written, because nobody chose it and the mechanism can have none."""
+        return has_no_use_for_delta(self)
+
+    def keep(self, column: str, *, kind: str = "", held_by: str = "") -> None:
+        """Add a row for a column that was left out, if there is none of that name.
+
+        Args:
+            column: The column.
+            kind: What its type says, as the draft has it in `kinds_left_out`.
+            held_by: Who has it.
+        """
+        if column not in [row.name for row in self.columns]:
+            self.columns.append(kept_column(column, kind, held_by))
 
     def remove(self, rows: str, number: int) -> None:
         """Take a row out of `parties` or `columns`; nothing happens if there is none of that number."""

@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 from copublish.agreement.columns import DEFAULT_SPELLINGS
 from copublish.agreement.loading import FILL_IN, is_placeholder
 from copublish.errors import AgreementError
+from copublish.mechanisms.registry import mechanism_named, mechanism_names
 from copublish.tools.drafting.answers import number_from
 from copublish.tools.drafting.comments import Comment, comments_from_field, comments_to_field
-from copublish.tools.drafting.draft import Content, Draft
+from copublish.tools.drafting.draft import Content, Draft, default_grid
 from copublish.tools.drafting.fields import (
     GRIDS,
     SHOWN_ABOVE,
@@ -28,6 +29,7 @@ from copublish.tools.drafting.fields import (
     DraftProblem,
     PartyFields,
 )
+from copublish.tools.drafting.first_choice import drafted_delta
 from copublish.tools.drafting.questions import with_questions
 from copublish.tools.drafting.text import toml_key, toml_value, tree_from_text, tree_text
 
@@ -69,8 +71,31 @@ def fields_of_draft(draft: Draft, kind: type[Form]) -> Form:
             _column(name, dict(said), draft.words.get(name, ())) for name, said in content.get("attributes", {}).items()
         ],
     )
+    if form.delta and form.delta == _delta_of_draft(form):
+        form.drafted_delta = form.delta
     form.class_words = "\n".join(draft.words.get(form.class_name, ()))
     return form
+
+
+def _delta_of_draft(form: DraftFields) -> str | None:
+    """The delta that a draft with these fields would have; nothing if it would have none."""
+    follows = form.mechanism in mechanism_names() and mechanism_named(form.mechanism).settings.noise_follows_delta
+    return drafted_delta(int(form.expected) if form.expected.isdecimal() else FILL_IN) if follows else None
+
+
+def has_no_use_for_delta(form: DraftFields) -> bool:
+    """Whether the delta is one that nobody chose, and the mechanism that was chosen since can have none."""
+    if not form.delta or form.delta != form.drafted_delta or form.mechanism not in mechanism_names():
+        return False
+    says_noise = any(line.startswith("noise") for line in form.mechanism_more.splitlines())
+    return not (says_noise or mechanism_named(form.mechanism).settings.noise_follows_delta)
+
+
+def kept_column(name: str, kind: str, held_by: str) -> ColumnFields:
+    """The fields of a column that was left out of a draft, and is to be published."""
+    section: Content = {"kind": kind, "missing": "category"} if kind in ("categorical", "numerical") else {}
+    grid = {"grid": default_grid(None, is_whole=False)} if kind == "numerical" else {}
+    return _column(name, {**section, **grid, "held_by": held_by}, ())
 
 
 def _party(name: str, said: Content) -> PartyFields:
@@ -238,7 +263,7 @@ class FieldsRead:
         found: Content = {"epsilon": _number(form.epsilon) if form.epsilon else FILL_IN}
         # With an exponent it is written as text, as drafts have it.
         delta = form.delta if "e" in form.delta.lower() else _number(form.delta)
-        found |= {"delta": delta} if form.delta else {}
+        found |= {"delta": delta} if form.delta and not has_no_use_for_delta(form) else {}
         found |= {"neighbors": form.neighbors} if form.neighbors else {}
         return found | self._table("privacy_more", form.privacy_more)
 

@@ -286,3 +286,47 @@ def test_hostile_names_of_columns_that_are_left_out_stay_text(tmp_path, hostile)
     page = browser.submit("/draft/start", fields).text
     assert not re.search("<script>alert|<img src=x|onmouseover='|49 email", page)
     assert f"<strong>{hostile} email</strong>" in html.unescape(page), "it is shown, as text"
+
+
+def test_a_column_that_is_kept_has_the_kind_of_its_type(tmp_path):
+    people = "".join(f"p{i},{'ab'[i % 2]}nna{i},{10000 + 7 * i % 977}.5,{i % 9}\n" for i in range(60))
+    (tmp_path / "clinic.csv").write_text(f"patient_id,first_name,home_phone,cost\n{people}")
+    browser = entered(tmp_path)
+    start = {"way": "columns", "party": "clinic", "data": str(tmp_path / "clinic.csv"), "identifier": "patient_id"}
+    page = browser.submit("/draft/start", start | {"no_class": "yes", "partition": "vertical"})
+    ticked = {"act": "keep", "keep-0": "first_name", "keep-1": "home_phone"}
+    kept = browser.submit("/draft/edit", fields_of(page.text) | ticked)
+    browser.submit("/draft/save", fields_of(kept.text))
+    columns = cp.drafts.load_draft(tmp_path / "agreement.toml").content["attributes"]
+    assert columns["first_name"]["kind"] == "categorical" and columns["home_phone"]["kind"] == "numerical"
+    # As a draft has them that was told to keep them.
+    told = cp.drafts.draft(
+        {"clinic": str(tmp_path / "clinic.csv")},
+        identifier="patient_id",
+        has_class=False,
+        partition="vertical",
+        keep=["first_name", "home_phone"],
+    )
+    for name in ("first_name", "home_phone"):
+        assert columns[name] == told.content["attributes"][name]
+
+
+def test_a_drafted_delta_goes_with_the_mechanism_that_has_a_use_for_it_and_a_typed_one_stays(tmp_path):
+    (tmp_path / "agreement.toml").write_text(cp.drafts.draft_text(cp.drafts.draft()))
+    browser = entered(tmp_path)
+    fields = fields_of(browser.get("/draft").text)
+    assert fields["delta"] == fields["drafted_delta"] == "1e-6"
+    others = {"mechanism": "specialization", "mechanism_more": ""}
+    dropped = browser.submit("/draft/check", fields | others).text
+    assert "The drafted delta is left out" in dropped and "privacy.delta" not in dropped
+    typed = browser.submit("/draft/check", fields | others | {"delta": "1e-7"}).text
+    assert "The drafted delta is left out" not in typed and "only Gaussian noise needs it" in typed
+    browser.submit("/draft/save", fields | others)
+    assert "delta" not in cp.drafts.load_draft(tmp_path / "agreement.toml").content["privacy"]
+
+
+def test_a_delta_in_a_file_whose_mechanism_has_no_use_for_it_is_refused_as_check_refuses_it(tmp_path):
+    text = cp.drafts.draft_text(cp.drafts.draft()).partition("[mechanism]")[0]
+    (tmp_path / "agreement.toml").write_text(f'{text}[mechanism]\nname = "specialization"\n')
+    page = entered(tmp_path).get("/draft").text
+    assert fields_of(page)["drafted_delta"] == "" and "only Gaussian noise needs it" in page
