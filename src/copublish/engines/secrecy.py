@@ -15,8 +15,8 @@ SECRECY_OF_TWO = (
 
 SEMI_HONEST = (
     "Every party's engine is the released software and follows the protocol (semi-honest); with a changed one a party "
-    "could learn more. What a party puts into its engine may be anything: the promise about the others' people does "
-    "not rest on it."
+    "could learn more. The values that a party puts into its engine may be anything: the promise about the others' "
+    "people does not rest on them."
 )
 
 ASSUMPTIONS_OF_TWO = (

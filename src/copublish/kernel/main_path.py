@@ -35,7 +35,7 @@ from copublish.kernel.checks import peers_of, refuse_by_ledger
 from copublish.kernel.ledger.ledger import Ledger, Reservation
 from copublish.kernel.noise.health import refuse_broken_generator
 from copublish.kernel.plan import Outlet, Publishable, RunnablePlan
-from copublish.kernel.records.alignment import align_records
+from copublish.kernel.records.alignment import align_records, too_few_common
 from copublish.kernel.records.comparison import record_comparison
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.joint_table import JointTable
@@ -140,6 +140,8 @@ def run_release(
     for changed in record_comparison(agreement, fragment, engine, ledger):
         context.notice(changed)
     table = align_records(agreement, fragment, engine)
+    if (few := too_few_common(agreement, table.fragment.n_records)) is not None:
+        context.notice(few)
     _agree_that_records_fit(plan, table, engine)
     progress("alignment", 1, 1)
     with (

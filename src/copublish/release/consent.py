@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from copublish.agreement.model import Agreement
 from copublish.engines.secrecy import agreed_secrecy
 from copublish.kernel.certificate.build import all_assumptions, state_secrecy
-from copublish.kernel.certificate.comparing import assumptions_about_noise, assumptions_of_comparing
+from copublish.kernel.certificate.comparing import assumptions_about_noise, assumptions_of_comparing, way_of
 from copublish.kernel.certificate.promise import assumptions, computes_jointly, not_protected
 from copublish.kernel.noise.shared_laplace import NoiseShares
 
-LISTS = ("No person is listed by two parties", "All parties list the same people")
-"""Beginnings of assumptions about the people that parties list, where nothing compares them."""
+LISTS = (
+    "No person is listed by two parties",
+    "All parties list the same people",
+    "Parties list the people they have: ",
+)
+"""Beginnings of assumptions about the people that parties list."""
 
 COINS = "The coins of "
 """Beginning of assumptions that the full description has: nobody decides by them."""
@@ -107,7 +111,11 @@ def _membership(agreement: Agreement, you: str | None) -> str:
         whose, has = ("another one's", "each has") if you is None else ("your", "you have")
         who = "no party will" if you is None else f"{_names(others)} will not"
         how_many = f"but how many records {has}" if agreement.records.public else "nor how many people those are"
-        return f"Besides the release, {who} learn who is in {whose} data, {how_many}."
+        compared = ""
+        if agreement.compares_people:
+            theirs = "two parties list the same person" if you is None else "any of their people is among yours"
+            compared = f" They learn whether {theirs}; a party that lists one person alone learns it of that person."
+        return f"Besides the release, {who} learn who is in {whose} data, {how_many}.{compared}"
     if not agreement.joins_by_identifier:
         who, whose = ("every party knows", "the table") if you is None else (f"{_names(others)} will know", "your data")
         return f"By the agreement all parties list the same people in the same order, so {who} who is in {whose}."
@@ -126,7 +134,7 @@ def _coalitions(agreement: Agreement, you: str | None) -> list[str]:
     if agreement.engine.name == "spu" and computes_jointly(agreement):
         found += _of_nodes(agreement, you)
     elif shares is not None and len(shares.owners) > 2:
-        found.append(_of_owners(shares, you))
+        found.append(_of_owners(agreement, shares, you))
     if agreement.helper is not None:
         owner, whose = ("owner", "every owner's") if you is None else ("other owner", "your")
         found.append(f"{agreement.helper} and any one {owner} together could find out by trial who {whose} people are.")
@@ -145,22 +153,28 @@ def _of_nodes(agreement: Agreement, you: str | None) -> list[str]:
         return [f"{any_two} could see everybody's data."]
     guests = [guest for guest in agreement.guests if guest in agreement.owners]
     others = [party for party in agreement.parties if party != you]
+    but_class = " but the class, which all hold" if agreement.class_is_shared else ""
     safe = (
-        [f"{_names(others)} together could see no value of your data."] if you is not None and len(others) > 1 else []
+        [f"{_names(others)} together could see no value of your data{but_class}."]
+        if you is not None and len(others) > 1
+        else []
     )
     return [*safe, *([f"{any_two} could see all data of {_names(guests)}."] if guests else [])]
 
 
-def _of_owners(shares: NoiseShares, you: str | None) -> str:
+def _of_owners(agreement: Agreement, shares: NoiseShares, you: str | None) -> str:
     """Owners that together know so much of the noise that too little is left."""
+    but = ", but for how many people of their own lists are among them" if way_of(agreement) == "rounds" else ""
     too_many, others = shares.colluders + 1, len(shares.owners) - 1
     if you is None and too_many <= others:
         return f"Any {too_many} owners of data together could learn more about the others' people than epsilon allows."
     if you is None:
-        return "All owners of data but one together learn no more about the people of that one than epsilon allows."
+        return (
+            f"All owners of data but one together learn no more about the people of that one than epsilon allows{but}."
+        )
     if too_many <= others:
         return f"Any {too_many} other owners of data together could learn more about your people than epsilon allows."
-    return "All other owners of data together learn no more about your people than epsilon allows."
+    return f"All other owners of data together learn no more about your people than epsilon allows{but}."
 
 
 def _names(parties: Sequence[str]) -> str:

@@ -43,6 +43,7 @@ class Description:
         warning: What is said first of a mechanism that is not differentially private.
         before_consent: What stands beside the question: what others learn, and what it rests on. In short.
         release, agreement_hash, parties, partition, mechanism: What is described.
+        columns: The columns of the release, by who holds them.
         epsilon: By who looks and what changes.
         delta_bound, delta_is: A bound on delta, and what it stands for.
         headline: What the mechanism publishes, in a few words.
@@ -65,6 +66,7 @@ class Description:
     agreement_hash: str
     parties: tuple[str, ...]
     partition: str
+    columns: Mapping[str, tuple[str, ...]]
     mechanism: str
     epsilon: EpsilonStatement
     delta_bound: str
@@ -86,7 +88,11 @@ class Description:
     @property
     def facts(self) -> dict[str, str]:
         """What is at the top, in a few words each."""
-        return dict(self._facts())
+        return {**dict(self._facts()), "Columns": self._columns}
+
+    @property
+    def _columns(self) -> str:
+        return "; ".join(f"{', '.join(columns)} of {holder}" for holder, columns in self.columns.items())
 
     @property
     def opened(self) -> list[tuple[str, int, str, str, str]]:
@@ -121,6 +127,7 @@ class Description:
             "agreement_hash": self.agreement_hash,
             "parties": list(self.parties),
             "partition": self.partition,
+            "columns": {holder: list(columns) for holder, columns in self.columns.items()},
             "mechanism": self.mechanism,
             "epsilon": self.epsilon.to_json(),
             "delta_bound": self.delta_bound,
@@ -199,6 +206,7 @@ class Description:
         for first, second in zip(facts[::2], [*facts[1::2], ("", "")], strict=False):
             add_row(grid, *first, *second)
         yield grid
+        yield Text(f"Columns that are published: {self._columns}")
         yield ""
         yield disclosure_table(self.disclosures, self.epsilon.calibrated_to)
         if self.division is not None:
@@ -255,6 +263,7 @@ def describe_plan(plan: Plan[Any], party: str | None = None) -> Description:
         agreement_hash=agreement.hash,
         parties=agreement.party_names,
         partition=agreement.partition,
+        columns=_columns_by_holder(agreement),
         mechanism=agreement.mechanism.name,
         epsilon=epsilon,
         delta_bound=delta_bound,
@@ -279,6 +288,16 @@ def describe_plan(plan: Plan[Any], party: str | None = None) -> Description:
         meeting=tuple(meeting_in_words(agreement)),
         approvals={name: party.approvals for name, party in agreement.parties.items() if party.approvals},
     )
+
+
+def _columns_by_holder(agreement: Agreement) -> dict[str, tuple[str, ...]]:
+    """The columns of the release, the class included, by the parties whose cells they have."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in agreement.columns:
+        holders = agreement.holders(name)
+        who = "every owner" if holders == agreement.owners else " and ".join(holders)
+        found[who] = (*found.get(who, ()), name)
+    return found
 
 
 def _weak_epsilon(agreement: Agreement) -> list[str]:

@@ -166,13 +166,15 @@ def test_joining_tells_others_whose_people_they_share():
 
 
 def test_owners_of_rows_are_told_that_others_do_not_learn_who_they_have():
+    compared = " They learn whether any of their people is among yours; a party that lists one person alone learns it"
+    compared += " of that person."
     secret = agreement_of("marginals", "horizontal", "cheetah", 2)
     assert first(secret, "p1").learned[0] == (
-        "Besides the release, p0 will not learn who is in your data, nor how many people those are."
+        f"Besides the release, p0 will not learn who is in your data, nor how many people those are.{compared}"
     )
     public = agreement_of("marginals", "horizontal", "cheetah", 2, public=True)
     assert first(public, "p1").learned[0] == (
-        "Besides the release, p0 will not learn who is in your data, but how many records you have."
+        f"Besides the release, p0 will not learn who is in your data, but how many records you have.{compared}"
     )
     for party, agreement in (("p1", secret), (None, secret)):
         assert any("'p0' then learns how many, and not who" in line for line in first(agreement, party).learned)
@@ -234,3 +236,28 @@ def test_values_that_owners_perturb_alone_need_no_coalition():
 def test_who_is_no_party_gets_the_lines_for_all():
     agreement = agreement_of("marginals", "vertical", "cheetah", 2)
     assert first(agreement, "stranger") == first(agreement)
+
+
+def test_where_people_are_compared_the_first_line_says_what_a_list_of_one_person_tells() -> None:
+    compared = agreement_of("marginals", "horizontal", "cheetah", 2)
+    (first, *_), said = cp.describe(compared, party="p0").before_consent.learned, cp.describe(compared)
+    assert "They learn whether any of their people is among yours; a party that lists one person alone" in first
+    assert any("whoever lists one person alone learns" in sentence for sentence in said.before_consent.rests_on)
+    alone = agreement_of("marginals", "horizontal", "cheetah", 2, "no identifier")
+    assert "They learn whether" not in cp.describe(alone, party="p0").before_consent.learned[0]
+
+
+def test_owners_of_masked_sums_that_compare_people_learn_how_many_are_on_their_lists() -> None:
+    for identifier in (True, False):
+        engine = SUMS | {"colluders": 2}
+        mapping = agreed("horizontal", COPULA, parties=3, identifier=identifier, engine=engine)
+        (said,) = coalition(cp.agreement_from_mapping(mapping), "p1")
+        assert said.endswith("but for how many people of their own lists are among them.") == identifier
+
+
+def test_columns_are_named_by_who_holds_them() -> None:
+    agreement = agreement_of("marginals", "vertical", "cheetah", 2)
+    described = cp.describe(agreement)
+    together = {name for columns in described.columns.values() for name in columns}
+    assert together == set(agreement.columns) and set(described.columns["p1"]) <= set(agreement.columns_of("p1"))
+    assert all(name in described.facts["Columns"] for name in together)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from copublish.agreement.domain import NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.formatting import show_bound, show_exact
@@ -120,10 +121,11 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
             "agreement ran before: that does not prevent a first wrong list, and data that grew look the same."
         )
     if agreement.compared_identifiers is not None:
-        found.append(
+        found += [
+            "Parties list the people they have: whoever lists one person alone learns whether another party has it.",
             f"No party lists more than {agreement.compared_identifiers:,} people, twice records.expected: whether "
-            "those beyond are at another party too is not compared."
-        )
+            "those beyond are at another party too is not compared.",
+        ]
     if agreement.partition == "horizontal" and agreement.records.identifier is None:
         found.append("No person is listed by two parties (the agreement names no identifier to check it).")
     if agreement.partition != "horizontal" and agreement.records.alignment == "row-order":
@@ -142,6 +144,8 @@ def _encoding(agreement: Agreement) -> list[str]:
             "A number past its bounds is the nearer bound; a missing or unreadable one is a category of its own, or "
             "the number that the agreement names."
         )
+    if any(domain.decimals is not None for domain in agreement.domains.values() if isinstance(domain, NumericalDomain)):
+        found.append("A number with more decimals than agreed is read as rounded down to them.")
     if "categorical" in kinds:
         found.append(
             "A category that is not listed, or missing without a category for it, is the value that the agreement "

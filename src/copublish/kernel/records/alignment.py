@@ -54,6 +54,21 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> J
     return JointTable(agreement, fragment, fragment.n_records if agreement.records.public else None)
 
 
+def too_few_common(agreement: Agreement, n_records: int) -> str | None:
+    """A sentence for a party's person if the parties have far fewer common records than expected.
+
+    Privacy:
+        Reveals: nothing that the party's view has not. The run goes on, so nobody else learns that it was said.
+    """
+    if not agreement.joins_by_identifier or 2 * n_records >= agreement.records.expected:
+        return None
+    return (
+        f"The parties have {n_records:,} records in common, and the agreement expects "
+        f"{agreement.records.expected:,}. Perhaps one of them writes '{agreement.records.identifier}' differently. "
+        "The run goes on and costs what was agreed."
+    )
+
+
 def _rows_of_owners(agreement: Agreement, fragment: Fragment, engine: Engine) -> set[int]:
     """The different numbers of rows that the owners of data have."""
     told = zip(agreement.parties, engine.exchange(ROWS, fragment.n_records), strict=True)

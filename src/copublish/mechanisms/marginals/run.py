@@ -87,7 +87,7 @@ def run_marginals(
     fitted = run.fit(None, run.measure_first_tables(secret_counts, plan.first))
     choices: list[RoundChoice] = []
     purse = plan.purse
-    across_first = bool(plan.candidates_across)
+    across_first = 0 < len(plan.candidates_across) < len(plan.candidates)
     while (budget := purse.next_round()) is not None:
         number, ahead = len(choices) + 1, purse.rounds_like_the_next
         across_first = across_first and plan.keeps_to_pairs_across(purse)

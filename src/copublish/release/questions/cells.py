@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain
+from copublish.errors import ReleaseError
 from copublish.release.questions.estimate import published_values
 from copublish.release.questions.noisy import NoisyNumber
 from copublish.types import FloatArray
@@ -135,6 +136,20 @@ class ColumnCells:
         ends_below = at >= high if with_it or high < self.bounds[1] else at > high
         begins_above = at < low if with_it else at <= low
         return share, float(ends_below), float(not begins_above)
+
+    def condition(self, values: str | Sequence[str]) -> FloatArray:
+        """1 for every cell of some values, or of a condition such as "< 30" that ends where a cell does.
+
+        Raises:
+            ReleaseError: If a value was not published, or a condition ends inside a cell.
+        """
+        part = self.part(values)
+        if part.cut:
+            raise ReleaseError(
+                f"'{self.name} {values}' ends inside the cell {part.cut[0]}, and within a cell nobody was counted. "
+                "Take a number at which a cell begins."
+            )
+        return part.least
 
     def chosen(self, values: str | Sequence[str]) -> FloatArray:
         """1 for every cell of some values, 0 for the others.

@@ -94,7 +94,7 @@ class MeasuredReading(Reading):
         return answers
 
     def _chosen(self, among: Among) -> dict[str, FloatArray]:
-        return {name: self._cells(name).chosen(values) for name, values in among.items()}
+        return {name: self._cells(name).condition(values) for name, values in among.items()}
 
     def count(self, among: Among, confidence: float) -> Estimate:
         """How many people have some values; everybody if none are named."""

@@ -73,7 +73,8 @@ def draft(
     """A draft from columns of data, a dictionary and what is said; the complete example if there is nothing of that.
 
     Args:
-        data: Data of each party that is known. Names and types of columns are read, and nothing else.
+        data: Data of each party that is known. Names and types of columns get into the draft. Values of the
+            first rows are looked at on this machine alone, for columns that seem to identify people.
         dictionary: A public data dictionary, or the path of one.
         party: Who drafts, where a dictionary alone says the columns.
         has_class: Whether a column is to be predicted. Without one the mechanism is one that needs none.

@@ -90,6 +90,10 @@ def _merged_tables(place: Path, sides: Sequence[Side], conflicts: list[Conflict]
         merged[key] = _merged_value((*place, key), key, having, conflicts)
         if place and key in DECIDING and len(conflicts) > found:
             return merged
+    if place[:1] == ("attributes",) and len(place) == 2 and not all("decimals" in table for _, table in sides):
+        # A side that does not say so may have fractions, which must not be read as rounded.
+        merged.pop("decimals", None)
+        conflicts[:] = [conflict for conflict in conflicts if conflict.path != (*place, "decimals")]
     if place[:1] == ("attributes",) and len(place) > 1 and "values" in merged and "taxonomy" in merged:
         _keep_one_list(place, merged, sides, conflicts)
     return merged

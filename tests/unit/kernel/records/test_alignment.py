@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from copublish import Agreement, FragmentError, agreement_from_mapping, check
 from copublish.engines.ideal import IdealEngine, Room
-from copublish.kernel.records.alignment import align_records, compared
+from copublish.kernel.records.alignment import align_records, compared, too_few_common
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.joint_table import JointTable
 from copublish.rows.reading import read_fragment
@@ -129,6 +129,15 @@ def test_parties_without_a_common_person_have_an_empty_table() -> None:
     lists = [[1, 2], [3, 4], [1, 4]]
     aligned = align(agreed("vertical"), {f"p{i}": vertical_frame(i, people) for i, people in enumerate(lists)})
     assert [table.fragment.n_records for table in aligned.values()] == [0, 0, 0]
+
+
+def test_far_fewer_common_records_than_expected_are_told_to_the_parties_people_where_they_know_them() -> None:
+    vertical, horizontal = agreed("vertical"), agreed("horizontal")
+    expected = vertical.records.expected
+    said = too_few_common(vertical, (expected - 1) // 2)
+    assert said is not None and f"{expected:,}" in said and "differently" in said
+    assert too_few_common(vertical, (expected + 1) // 2) is None
+    assert too_few_common(horizontal, 0) is None, "each party knows its own number only"
 
 
 def test_number_of_common_records_is_told_only_where_the_agreement_makes_it_public() -> None:

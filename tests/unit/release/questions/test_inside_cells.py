@@ -110,6 +110,15 @@ def test_a_condition_at_an_edge_is_a_share_of_cells() -> None:
         ask.share("age", "below 30", {}, 0.95)
 
 
+def test_people_are_chosen_by_a_condition_that_ends_where_a_cell_does() -> None:
+    release = published([AGE], [summed([Cells(column="age")], {"age": AGE}, PEOPLE, noise=gaussian(0.0))])
+    ask = reading(release)
+    assert ask.count({"age": "< 30"}, 0.95) == ask.count({"age": "[20, 30)"}, 0.95)
+    assert ask.count({"age": ">= 30"}, 0.95) == ask.count({"age": ["[30, 40)", "[40, 60]"]}, 0.95)
+    with pytest.raises(ReleaseError, match=r"'age < 33' ends inside the cell \[30, 40\)"):
+        ask.count({"age": "< 33"}, 0.95)
+
+
 def test_without_agreed_decimals_a_number_may_lie_between_two_whole_ones() -> None:
     cells = ColumnCells.of(numbers("age", 20, 30, 40, 60))
     assert cells.part("<= 29").cut == ("[20, 30)",) and cells.part("< 30").cut == ()

@@ -232,6 +232,18 @@ def test_a_tree_takes_the_place_of_an_open_list_and_contradicts_a_filled_one():
         merged(whole(), Draft(tree))
 
 
+@pytest.mark.parametrize(
+    ("types", "decimals"), [(("whole number", "whole number"), 0), (("whole number", "unknown"), None)]
+)
+def test_whole_numbers_of_one_party_do_not_make_those_of_another_whole(types, decimals):
+    entry = {"cost": ColumnEntry(name="cost", kind="numerical", bounds=(0, 100))}
+    drafted = [
+        draft_agreement(Essentials(partition="horizontal"), [PartyColumns(name, {"cost": kind})], entry)
+        for name, kind in zip(("a", "b"), types, strict=True)
+    ]
+    assert merged(*drafted).content["attributes"]["cost"].get("decimals") == decimals
+
+
 def test_a_file_that_is_no_draft_is_refused(tmp_path):
     (tmp_path / "a.toml").write_text('format = 1\nparties = "bank"\nattributes.age = 1\nwhen = 2026-01-01\n')
     with pytest.raises(AgreementError) as caught:
