@@ -43,6 +43,8 @@ from secure_runs import FixedCoins
 from support.spark import start
 
 SHORT = ("--rows", "3000", "--few", "100")
+FEW_ROWS = 10_000
+"""Up to so many rows Spark takes longer to compile queries well than to run them."""
 
 AGREEMENT: dict[str, Any] = {
     "format": 1,
@@ -161,10 +163,10 @@ def stdout_for_tables_alone() -> Iterator[None]:
 
 
 @contextmanager
-def spark_table(folder: Path, file: Path) -> Iterator[tuple[cp.DatabaseTable, int]]:
+def spark_table(folder: Path, file: Path, *, for_many_rows: bool) -> Iterator[tuple[cp.DatabaseTable, int]]:
     """A table of a Spark server over the file, and the number of its Java process."""
     with stdout_for_tables_alone():
-        session, address = start(folder, for_many_rows=True)
+        session, address = start(folder, for_many_rows=for_many_rows)
     session.sql(f"CREATE TABLE visits USING parquet LOCATION '{file}'")
     try:
         yield cp.DatabaseTable(address, "default.visits"), SparkContext._gateway.proc.pid
@@ -190,7 +192,7 @@ def measure(given: argparse.Namespace) -> Measuring:
             if source == "duckdb":
                 release, row = one_release(folder, agreement, dict(files), source)
             else:
-                with spark_table(folder, files["large"]) as (table, process):
+                with spark_table(folder, files["large"], for_many_rows=given.rows > FEW_ROWS) as (table, process):
                     before = cpu_seconds(process)
                     release, row = one_release(folder, agreement, {**files, "large": table}, source)
                     java = cpu_seconds(process) - before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -31,6 +32,14 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     if PROGRAMS_VARIABLE not in os.environ:
         config.stash[PROGRAMS] = os.environ[PROGRAMS_VARIABLE] = tempfile.mkdtemp(prefix="copublish-programs-")
+    gc.disable()  # until all tests are loaded: they stay, and would be looked through for garbage again and again
+
+
+def pytest_collection_finish() -> None:
+    """What was loaded is no garbage, now and later: each collection looks at what a test made."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -6,6 +6,7 @@ sockets in a folder that only this user can enter and over nameless ones, so no 
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -159,6 +160,7 @@ def _party(
 ) -> None:
     """Run the main path of one party and send what came of it."""
     forbid_core_dumps()
+    gc.freeze()  # what was loaded is no garbage, now and later
     loading = loading_seconds(agreement)
     messenger = PipeMessenger(party, agreement.party_names, pipes, timeout_seconds, loading) if pipes else None
 
