@@ -33,7 +33,7 @@ from measuring import NOT_THERE, Measuring, needed, run
 from paillier_moments import KEY_BITS, measure_paillier_moments
 
 COORDINATES = 52
-SHORT = ("--data", "made-up", "--owners", "3", "--columns", "2", "--key-bits", "512")
+SHORT = ("--data", "made-up", "--owners", "2", "--columns", "2", "--key-bits", "512")
 COUNTRIES = ["United-States", "Mexico", "Philippines", ELSEWHERE]
 
 

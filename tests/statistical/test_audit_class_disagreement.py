@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -61,28 +61,29 @@ def parts(agreement: cp.Agreement) -> tuple[list[tuple[Part, Pair]], list[str]]:
     return moved, why_not
 
 
-def part_of(agreement: cp.Agreement) -> Part | None:
-    """The disclosure as an audit plays it, if some tables move it."""
-    return next((part for part, _ in parts(agreement)[0] if part.disclosure.place.step == STEP), None)
+@cache
+def part_of(relation: str) -> Part | None:
+    """The disclosure as an audit plays it, if some tables move it: looked for once for all tests."""
+    return next((part for part, _ in parts(agreed(relation))[0] if part.disclosure.place.step == STEP), None)
 
 
 @pytest.mark.parametrize("relation", NEIGHBORS)
 def test_some_neighbors_move_it_by_one_for_each_person(relation: str) -> None:
-    part = part_of(agreed(relation))
+    part = part_of(relation)
     assert part is not None and abs(int(part.measured[1][0] - part.measured[0][0])) == part.people
 
 
 @pytest.mark.parametrize("relation", NEIGHBORS)
 def test_its_price_is_what_one_person_moves(relation: str) -> None:
     """The noise is for as much as made-up neighbors move the number, and not for what the disclosure says of itself."""
-    part = part_of(agreed(relation))
+    part = part_of(relation)
     moved = abs(int(part.measured[1][0] - part.measured[0][0])) // part.people
     assert part.disclosure.noise.rate * moved == part.disclosure.budget == Fraction(1, 5)
 
 
 @pytest.mark.parametrize("relation", NEIGHBORS)
 def test_half_of_its_noise_is_accused_and_all_of_it_is_not(relation: str) -> None:
-    part = part_of(agreed(relation))
+    part = part_of(relation)
     assert not_accused(partial(part.audit, 2000)).found > 0.02
     with noise_drawn_by(lambda noise, n: laplace(geometric_noise(noise.rate * 2), n)):
         assert part.audit(2000).p_value < LEVEL / 10

@@ -23,6 +23,7 @@ import copublish as cp
 from copublish.engines.ideal import in_the_clear
 from copublish.kernel.accounting.disclosures import GaussianMeasure, Measure
 from copublish.kernel.secrets.gate import RevealGate
+from copublish.party.local.simulation import read_fragments, simulate_fragments
 from support import fragment_frames, random_table, repartition, small_mapping
 from support.broken_generators import draws_repeat, rows_repeat, system_words_by
 
@@ -116,9 +117,10 @@ def residuals_of(case: str, runs: int | None = None) -> Residuals:
     agreement = cp.agreement_from_mapping(repartition(small_mapping(**changes), partition))
     generator = np.random.default_rng(1)
     frames = fragment_frames(agreement, random_table(agreement, 100, generator), generator)
+    fragments = read_fragments(agreement, frames)
     with listening() as found:
         for _ in range(runs or usual):
-            cp.simulate(agreement, frames)
+            simulate_fragments(agreement, fragments)
     return found
 
 

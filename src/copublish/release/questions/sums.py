@@ -7,6 +7,7 @@ before any value is seen, and the route with less of it is taken.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,14 @@ NO_RESIDUAL = 1e-9
 """How far a function may be from what an axis spans, as a part of its size."""
 
 LEAST_VARIANCE = 1e-300
+
+Spanned = tuple[float, FloatArray] | None
+"""A constant and a weight for each entry of an axis."""
+
+MOST_KNOWN = 10_000
+
+_KNOWN: dict[bytes, Spanned] = {}
+"""By a hash of a function and an axis, both public, what the function is on it."""
 
 
 @dataclass(frozen=True)
@@ -331,8 +340,18 @@ def _from_table(table: NoisyTable, columns: Sequence[str], asks: Sequence[Ask]) 
     return Answers(numbers, by_counts=True, table=table)
 
 
-def _on_axis(function: FloatArray, entries: FloatArray) -> tuple[float, FloatArray] | None:
+def _on_axis(function: FloatArray, entries: FloatArray) -> Spanned:
     """A function of a column as a constant plus weights of an axis' entries; nothing if the axis does not span it."""
+    # Questions ask for the same few functions again and again, and solving for weights takes most of an answer's time.
+    key = hashlib.sha256(repr(entries.shape).encode() + entries.tobytes() + function.tobytes()).digest()
+    if key not in _KNOWN:
+        if len(_KNOWN) == MOST_KNOWN:
+            _KNOWN.clear()
+        _KNOWN[key] = _solved(function, entries)
+    return _KNOWN[key]
+
+
+def _solved(function: FloatArray, entries: FloatArray) -> Spanned:
     scale = max(float(np.abs(function).max(initial=0.0)), 1.0)
     for constant in (False, True):  # without a constant where that is possible: fewer terms have noise
         basis = np.vstack([entries, np.ones((int(constant), entries.shape[1]))])
