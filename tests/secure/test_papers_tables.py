@@ -1,8 +1,8 @@
 """The papers' own set-ups on the secure engine: the bytes of the ideal engine.
 
-Ten owners with one column of Adult each, of whom one holds only the class; eleven numbers of Wine at two or three owners,
-and two-valued items in whole rows, both without a class. Wine at three owners is released by threads of this process,
-one run after the other with the same workers, and all else with each party in a process of its own.
+Ten owners with one column of Adult each, of whom one holds only the class; eleven numbers of Wine at two or three
+owners, and two-valued items in whole rows, both without a class. Wine at three owners is released by threads of this
+process, one run after the other with the same workers, and all else with each party in a process of its own.
 """
 
 from __future__ import annotations
