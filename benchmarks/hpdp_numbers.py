@@ -35,7 +35,7 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 OCTILES = np.linspace(0, 1, 9)[1:-1]
 SMALLEST_LEAF = 0.005
-SHORT = ("--runs", "1", "--epsilon", "1", "--records", "600")
+SHORT = ("--runs", "1", "--epsilon", "1", "--records", "300")
 OPTIONAL = ("TV1", "TV2", "means")
 """Real records have no distance to themselves."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import gc
 import hashlib
 import os
 import sys
@@ -139,11 +140,16 @@ class Compiler:
         return executable
 
 
+@cache
 def load_frontend() -> Any:
     """SPU's compiler with JAX. Loading them takes longer than loading SPU, so a run that compiles nothing does not."""
-    import jax
-    import spu.utils.frontend as frontend
-
+    gc.disable()  # until both are loaded: they stay, and would be looked through for garbage again and again
+    try:
+        import jax
+        import spu.utils.frontend as frontend
+    finally:
+        gc.enable()
+    gc.freeze()
     jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # otherwise integers are silently 32 bits
     return frontend
 

@@ -76,7 +76,7 @@ def test_what_no_table_shows_follows_as_in_mbi() -> None:
     tables = tuple(measured(records_of_a_chain(TOTAL), columns) for columns in chain)
     problem = FittingProblem(SIZES, tables, TOTAL)
     state = problem.fit(np.zeros(len(problem.wanted)))
-    others = [pair for pair in combinations(range(len(SIZES)), 2) if pair not in chain][::6]  # each takes mbi a while
+    others = [pair for pair in combinations(range(len(SIZES)), 2) if pair not in chain][::12]  # each takes mbi a while
     found = [TOTAL * answer for answer in marginals(problem.tree, state.beliefs, others)]
     wanted = [mbi.LinearMeasurement(table.values, names(table.columns), stddev=1.0) for table in tables]
     reference = mbi.estimation.mirror_descent(DOMAIN, wanted, known_total=TOTAL, iters=400)

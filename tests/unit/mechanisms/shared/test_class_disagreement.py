@@ -145,6 +145,7 @@ def test_the_noise_has_the_scale_that_is_stated() -> None:
     agreement = agreed(**{"privacy.class_disagreement": "0.5"})
     frames = frames_of(agreement, 40)
     fragments, disclosure = read_fragments(agreement, frames), class_disagreement(agreement)
+    cost, count = plan_of(agreement).cost(), naive_count(frames)
     drawn = []
     for number in range(400):
         ledger = Ledger(":memory:")
@@ -155,13 +156,13 @@ def test_the_noise_has_the_scale_that_is_stated() -> None:
             if engine.party != "p0":
                 ledger = Ledger(":memory:")
                 ledger.set_limit("people", Limit(Fraction(1), "add-remove"))
-            with ledger.reserve("people", "r", "h", plan_of(agreement).cost()) as charge:
+            with ledger.reserve("people", "r", "h", cost) as charge:
                 gate = RevealGate(engine, engine.opener, charge, False)
                 return run_class_disagreement(disclosure, table, engine, gate, lambda *_: None)
 
         opened = Room(agreement.party_names, seeded(agreement.party_names, number)).run(job)
         assert len(set(opened.values())) == 1
-        drawn.append(opened["p0"] - naive_count(frames))
+        drawn.append(opened["p0"] - count)
     # Discrete Laplace noise of rate r = 1/2: variance 2 p / (1 - p)^2 with p = e^-r, and E|X| = 2 p / (1 - p^2).
     p = np.exp(-0.5)
     assert abs(np.mean(drawn)) < 5 * np.sqrt(2 * p / (1 - p) ** 2 / len(drawn))
