@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -32,14 +32,18 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     if PROGRAMS_VARIABLE not in os.environ:
         config.stash[PROGRAMS] = os.environ[PROGRAMS_VARIABLE] = tempfile.mkdtemp(prefix="copublish-programs-")
-    gc.disable()  # until all tests are loaded: they stay, and would be looked through for garbage again and again
 
 
-def pytest_collection_finish() -> None:
-    """What was loaded is no garbage, now and later: each collection looks at what a test made."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is loaded is no garbage, now and later: collections look at what tests make."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
