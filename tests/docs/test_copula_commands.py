@@ -43,7 +43,7 @@ def test_show_prints_columns_and_correlations(synthetic):
     shown = run("show", "release", "--rows", 3, cwd=synthetic).stdout
     assert "Strongest correlations" in shown and "most frequent" in shown
     content = json.loads(run("show", "release", "--format", "json", cwd=synthetic).stdout)
-    assert set(content) == {"certificate", "estimates", "measurements", "model"}
+    assert set(content) == {"certificate", "estimates", "measurements", "model", "to_print"}
     said = cp.load_release(synthetic / "release").mean("age")
     assert content["estimates"]["age"]["mean"] == said.to_dict() and said.with_range[:4] in shown
     assert content["certificate"]["deployment"]["basic"]["data_product_type"] == "Synthetic microdata"

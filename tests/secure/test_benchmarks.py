@@ -31,6 +31,7 @@ from support.short_forms import short_form
 FOLDER = Path(run_all.__file__).parent
 PARTS = {
     *("adult", "benchmarks_page", "central_synthesis", "comparison_page", "divisions", "machine", "made_up_tables"),
+    *("cost_of_marginals", "fitting", "marginals_shapes"),
     *(
         "measuring",
         "nursery",

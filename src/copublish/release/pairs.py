@@ -32,7 +32,7 @@ Holders = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Pair:
+class ColumnPair:
     """Two columns.
 
     Attributes:
@@ -51,18 +51,18 @@ class Pair:
         return set(self.held_by[0]).isdisjoint(self.held_by[1])
 
 
-def pairs_of(published: Published, holders: Holders) -> list[Pair]:
+def pairs_of(published: Published, holders: Holders) -> list[ColumnPair]:
     """Every pair of columns, those first of which no party holds both; none where rows stand for people."""
     if published.rows is not None:
         return []
     names = list(published.columns.domains)
     held = {name: tuple(party for party, columns in holders.items() if name in columns) for name in names}
     measured = {frozenset(pair) for own in published.measured for pair in combinations(own.columns, 2)}
-    found = [Pair(pair, (held[pair[0]], held[pair[1]]), set(pair) in measured) for pair in combinations(names, 2)]
+    found = [ColumnPair(pair, (held[pair[0]], held[pair[1]]), set(pair) in measured) for pair in combinations(names, 2)]
     return sorted(found, key=lambda pair: not pair.is_across)
 
 
-def pairs_of_release(publication: Publication) -> list[Pair]:
+def pairs_of_release(publication: Publication) -> list[ColumnPair]:
     """The pairs of columns of a release."""
     return pairs_of(publication.published, publication.certificate.contributions.columns)
 
@@ -72,7 +72,7 @@ def pairs_not_measured(publication: Publication) -> str:
     return in_words(pairs_of_release(publication), has_file=publication.certificate.warning is None)
 
 
-def in_words(pairs: Sequence[Pair], *, has_file: bool = True) -> str:
+def in_words(pairs: Sequence[ColumnPair], *, has_file: bool = True) -> str:
     """A sentence that names the pairs that were not measured; nothing if all were."""
     missing = [pair for pair in pairs if not pair.is_measured]
     if not missing:
@@ -87,7 +87,7 @@ def in_words(pairs: Sequence[Pair], *, has_file: bool = True) -> str:
     )
 
 
-def named_in_short(pairs: Sequence[Pair]) -> str:
+def named_in_short(pairs: Sequence[ColumnPair]) -> str:
     """The pairs that were not measured in a few words, for a reader without the folder; nothing if all were."""
     missing = [" by ".join(pair.columns) for pair in pairs if not pair.is_measured]
     if not missing:
@@ -95,7 +95,7 @@ def named_in_short(pairs: Sequence[Pair]) -> str:
     return f"Not measured together, and drawn from the model alone: {_some(missing)}."
 
 
-def not_measured_with(pairs: Sequence[Pair], column: str) -> str:
+def not_measured_with(pairs: Sequence[ColumnPair], column: str) -> str:
     """The columns that a column was not measured with, in a few words; nothing if it was with all."""
     missing = [pair.columns for pair in pairs if column in pair.columns and not pair.is_measured]
     others = [first if second == column else second for first, second in missing]
@@ -107,7 +107,7 @@ def _some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:PAIRS_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
 
 
-def pairs_table(pairs: Sequence[Pair]) -> pa.Table:
+def pairs_table(pairs: Sequence[ColumnPair]) -> pa.Table:
     """A row for each pair: the columns, whether they were measured together, and who holds them."""
     return pa.table(
         {

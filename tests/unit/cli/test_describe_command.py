@@ -96,7 +96,7 @@ def test_run_says_it_before_it_asks(agreement, capsys):
     plan, ledger = MarginalsPlan.of(load_agreement(agreement)), Ledger(":memory:")
     ledger.set_limit("small", Limit(plan.cost().under("add-remove"), "add-remove", plan.cost().delta))
     with pytest.raises(run_command.CopublishError, match="Nobody is there to be asked"):
-        run_command._ask_consent(plan, ledger, yes=False)
+        run_command._ask_consent(plan, ledger, party="bank", file=agreement, yes=False)
     assert "A run takes about " in capsys.readouterr().err
 
 

@@ -16,7 +16,7 @@ from copublish.types import TypedJson
 from support.any_release import any_release, cases_of
 from support.profiles import examples
 
-MECHANISMS = ["specialization", "marginals", "copula", "hpdp", "vhdp", "idp-ir"]
+MECHANISMS = ["marginals", "specialization", "copula", "hpdp", "vhdp", "idp-ir"]
 
 FEW = examples(8)
 

@@ -20,7 +20,7 @@ import copublish as cp
 from copublish.errors import ReleaseError
 from copublish.release.evidence.signatures import CERTIFICATE_FILE, digests_of
 from copublish.release.measurements import csv_file
-from copublish.release.pairs import PAIRS_FILE, Pair, in_words, pairs_of_release
+from copublish.release.pairs import PAIRS_FILE, ColumnPair, in_words, pairs_of_release
 from copublish.release.recompute import compare_records
 from copublish.release.render.pair_snippets import pair_snippets
 from copublish.release.render.terminal import contents_shown
@@ -132,7 +132,7 @@ def test_a_release_in_which_everything_was_measured_says_nothing_of_pairs() -> N
 def test_of_many_pairs_those_across_owners_are_named_and_the_file_has_all() -> None:
     columns = [f"c{number:02d}" for number in range(64)]
     pairs = [
-        Pair(pair, (("a",), ("b",)) if pair[1] == "c63" else (("a",), ("a",)), is_measured=False)
+        ColumnPair(pair, (("a",), ("b",)) if pair[1] == "c63" else (("a",), ("a",)), is_measured=False)
         for pair in combinations(columns, 2)
     ]
     said = in_words(sorted(pairs, key=lambda pair: not pair.is_across))

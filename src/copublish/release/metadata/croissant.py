@@ -18,7 +18,7 @@ from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import in_words
 from copublish.release.evidence.completeness import FOLDER
 from copublish.release.measurements import RECORDS_FILE
-from copublish.release.pairs import Pair, not_measured_with, pairs_not_measured, pairs_of_release
+from copublish.release.pairs import ColumnPair, not_measured_with, pairs_not_measured, pairs_of_release
 
 if TYPE_CHECKING:
     from copublish.release.publication import Publication
@@ -153,7 +153,7 @@ def _record_set(publication: Publication, file: str, content: bytes) -> dict[str
 
 
 def _field(
-    certificate: Certificate, pairs: Sequence[Pair], table: str, file: str, column: str, stored: pa.DataType
+    certificate: Certificate, pairs: Sequence[ColumnPair], table: str, file: str, column: str, stored: pa.DataType
 ) -> dict[str, Any]:
     columns_of = certificate.contributions.columns
     holders = [party for party, columns in columns_of.items() if column in columns]

@@ -110,7 +110,7 @@ class Estimate:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields by name."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"inside": list(self.inside)}
 
     def __str__(self) -> str:
         if self.value is None or self.within is None:

@@ -74,7 +74,7 @@ def test_an_estimate_says_which_cells_were_cut_and_its_interval_holds_them() -> 
     found = list(dependences(RECORDS, COLUMNS, lambda frame: (frame["age"] < 33).mean()))
     said = with_insides(alone, found)
     assert (said.value, said.within) == (0.5, 0.2) and (said.low, said.high) == pytest.approx((0.175, 1.075))
-    assert said.to_dict()["inside"] == ("age [30, 40)",) and "a cut goes through [30, 40)" in said.how
+    assert said.to_dict()["inside"] == ["age [30, 40)"] and "a cut goes through [30, 40)" in said.how
     assert "spread evenly" in said.how and with_insides(alone, []) == alone
 
 
