@@ -59,6 +59,6 @@ def test_the_release_of_the_tutorial_is_described_made_shown_and_reported(folder
     )
     assert "principal components stood out of the noise" in cli("show", folder / "release")
     shown = json.loads(CliRunner().invoke(app, ["show", str(folder / "release"), "--format", "json"]).stdout)
-    assert set(shown) == {"certificate", "estimates", "measurements", "model"}
+    assert set(shown) == {"certificate", "estimates", "measurements", "model", "to_print"}
     cli("report", folder / "release", "--out", folder / "report.html")
     assert "synthetic" in (folder / "report.html").read_text()

@@ -195,8 +195,8 @@ def test_every_block_of_toml_can_be_read():
 def test_the_first_release_tells_the_prices_that_describe_prints(workshop):
     page = " ".join((DOCS / "tutorials" / "first-release.md").read_text().split())
     first, rounds = cp.describe(workshop / "demo" / "agreement.toml").disclosures
-    assert f"at epsilon {float(Fraction(first.epsilon['add-remove'])):.2f} together; then at most 6 rounds" in page
+    assert f"at epsilon {float(Fraction(first.epsilon['add-remove'])):.2f} together; then at most 5 rounds" in page
     assert (
-        f"at {float(Fraction(rounds.epsilon['add-remove'])):.2f} together" in page and "at most 6 rounds" in rounds.what
+        f"at {float(Fraction(rounds.epsilon['add-remove'])):.2f} together" in page and "at most 5 rounds" in rounds.what
     )
     assert f"{first.noise.within_95_percent:.0f} people or less in 95 of 100 cases" in page

@@ -109,7 +109,7 @@ def test_show_and_report_tell_what_columns_tell_about_the_label(folder, release,
     shown = run("show", folder / release, "--rows", 3)
     assert "still tell about 'default'" in shown and "bits per unit of its epsilon" in shown
     content = json.loads(run("show", folder / release, "--format", "json"))
-    assert set(content) == {"certificate", "estimates", "measurements", "model"}
+    assert set(content) == {"certificate", "estimates", "measurements", "model", "to_print"}
     run("report", folder / release, "--out", folder / f"{mechanism}.html")
     page = (folder / f"{mechanism}.html").read_text()
     assert "What the columns still tell about default" in page and "<script" not in page and "{{" not in page
