@@ -43,6 +43,7 @@ WAIT_SECONDS = 300.0
 
 
 def agreed(partition: str = "vertical", parties: int = 2, **changes: Any) -> cp.Agreement:
+    changes = {"records.expected": 60, **changes}
     return cp.agreement_from_mapping(repartition(small_mapping(**changes), partition, parties))
 
 
@@ -205,6 +206,17 @@ def test_records_are_joined_by_lists_of_at_most_twice_the_expected_number(
     with pytest.raises(FragmentError, match=r"Column 'id': it lists more than 60 people, twice records.expected"):
         publish(agreement, frames, ledgers)
     assert [(len(book.alignments()), book.entries()) for book in ledgers.values()] == [(0, [])] * 2
+
+
+def test_everybody_is_told_if_far_fewer_people_are_common_than_expected() -> None:
+    agreement = agreed("vertical")
+    frames = frames_of(agreement)
+    assert publish(agreement, frames, ledgers_of(agreement)) == []
+    first, *_ = frames.values()
+    first["id"] = [f"{identifier}x" if place > 3 else identifier for place, identifier in enumerate(first["id"])]
+    said = publish(agreement, frames, ledgers_of(agreement))
+    assert sorted(line.split(":")[0] for line in said) == [f"At '{party}'" for party in sorted(agreement.parties)]
+    assert all("4 records in common, and the agreement expects 60" in line for line in said)
 
 
 def test_where_everybody_has_other_people_a_longer_list_ends_nothing_because_its_length_is_protected() -> None:
