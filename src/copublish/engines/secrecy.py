@@ -1,4 +1,4 @@
-"""Who could break the secrecy of an engine, in words for descriptions before a run and for its certificate."""
+"""The secrecy of engines in words, for descriptions before a run and for certificates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def agreed_secrecy(agreement: Agreement) -> tuple[str, tuple[str, ...]]:
 
 
 def secrecy_of_sums(owners: Sequence[str], aggregator: str, *, opens_sums: bool) -> str:
-    """Who can see what where masked sums are added up without a secure engine.
+    """The secrecy of masked sums, which are added up without a secure engine.
 
     Args:
         owners: The parties that hold data.

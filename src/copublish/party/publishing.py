@@ -240,7 +240,7 @@ def publish_release(
         ledger: Its ledger.
         progress: Is called at every step.
         stage: Puts a release on disk under a temporary name; what it yields gives it its own name.
-        notice: Is called with the name of a party whose list of people changed.
+        notice: Is called with a sentence about a party whose list of people changed, or about few common records.
         witness: Who signs for this party; None in a simulation and without identities, where nobody signs.
         run: Id of this run, which all parties drew together when they met after comparing their agreements and
             versions. What is signed names it, so whoever signs needs one.

@@ -72,7 +72,8 @@ def run(
             False, nothing is spent.
         progress: Called with a phase, how many of its steps are done, and how many there are.
         waiting: Called with what is being waited for.
-        notice: Called with a sentence for every party, you included, that lists other people than before.
+        notice: Called with a sentence for every party, you included, that lists other people than before, and
+            if far fewer records are common than the agreement expects.
         options: The options of `copublish run` by their keywords, like `party`, `out`, `ledger`, `identity` and
             `wait_seconds`. The reference, "Options of a run", lists them all. What is not given is taken from
             party.toml beside your keys.

@@ -237,7 +237,8 @@ def run_party(
         progress: Told about every step.
         waiting: Told what is being waited for.
         log: Told about events, never about data.
-        notice: Told whose list of people is another one than before; that is for a person, and not for the log.
+        notice: Told whose list of people is another one than before, and that few records are common: for a person, and
+            not for the log.
         coins: Its coins; the system's, if not given.
         recorder: Told about the requests to a compute node's engine, for benchmarks.
 

@@ -143,12 +143,14 @@ class Compiler:
 @cache
 def load_frontend() -> Any:
     """SPU's compiler with JAX. Loading them takes longer than loading SPU, so a run that compiles nothing does not."""
+    collected = gc.isenabled()
     gc.disable()  # until both are loaded: they stay, and would be looked through for garbage again and again
     try:
         import jax
         import spu.utils.frontend as frontend
     finally:
-        gc.enable()
+        if collected:
+            gc.enable()
     gc.freeze()
     jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # otherwise integers are silently 32 bits
     return frontend

@@ -184,15 +184,15 @@ def all_assumptions(agreement: Agreement, engine: str, of_engine: Sequence[str])
 
 
 def state_secrecy(agreement: Agreement, engine: str, of_engine: str) -> str:
-    """Who can see what; an engine's own words are about what it computes."""
-    said = of_engine
+    """The secrecy of a run: an engine's own words are about what it computes."""
+    secrecy = of_engine
     alone = "Every owner perturbs its own values before it tells them to all parties, and knows their noise."
     if agreement.publishes_each_record and engine != "ideal" and computes_jointly(agreement):
-        said = f"{alone} For what is counted jointly before: {of_engine}"
+        secrecy = f"{alone} For what is counted jointly before: {of_engine}"
     elif agreement.publishes_each_record and engine == "spu":
-        said = f"{alone} Nothing is computed on secrets; the engine helps to align records, if they are joined."
+        secrecy = f"{alone} Nothing is computed on secrets; the engine helps to align records, if they are joined."
     no_promise = agreement.mechanism.no_promise(agreement)
-    return said if no_promise is None else f"{no_promise.use_of_the_engine} {said}"
+    return secrecy if no_promise is None else f"{no_promise.use_of_the_engine} {secrecy}"
 
 
 def _data_domain(agreement: Agreement) -> str:

@@ -114,14 +114,17 @@ class Measurements:
 
     @cached_property
     def candidates_across(self) -> frozenset[int]:
-        """The numbers of the candidates that come first because different owners have their columns; mostly none.
-
-        They do so where every attribute has one owner, and some but not all candidates are such.
-        """
+        """The numbers of the candidates across owners; none where an attribute has several owners."""
         agreement, tables = self.agreement, candidate_tables(self.agreement)
         if any(len(agreement.holders(name)) > 1 for name in agreement.attributes):
             return frozenset()
         return frozenset(number for number, table in enumerate(tables) if is_across(agreement, table))
+
+    @cached_property
+    def first_candidates(self) -> frozenset[int]:
+        """The candidates that rounds keep to at first: those across owners, if there are others as well."""
+        is_part = len(self.candidates_across) < len(self.candidates)
+        return self.candidates_across if is_part else frozenset()
 
     def keeps_to_pairs_across(self, purse: RemainingBudget) -> bool:
         """Whether rounds that have so much left still keep to candidates across owners."""
@@ -290,7 +293,7 @@ class Measurements:
     @property
     def _label_of_rounds(self) -> str:
         common = self.choice(1, self.purse.left).place.common
-        where = ", across owners first" if self.candidates_across else ""
+        where = ", across owners first" if self.first_candidates else ""
         then = "and that table; the first tables again with what is left"
         return f"in at most {self.rounds} rounds: {common}{where}, {then}"
 

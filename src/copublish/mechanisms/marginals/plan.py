@@ -100,8 +100,8 @@ class MarginalsPlan(Measurements, Plan["MarginalsResult"]):
             least = self.chosen(self.candidates[0], 1, budget.table)
             found |= {
                 "cells_of_a_chosen_table": [sizes[0], sizes[-1]],
-                "candidates_across_owners_first": len(self.candidates_across),
-                "share_of_rounds_for_pairs_across": float(SHARE_FOR_PAIRS_ACROSS) if self.candidates_across else 0.0,
+                "candidates_across_owners_first": len(self.first_candidates),
+                "share_of_rounds_for_pairs_across": float(SHARE_FOR_PAIRS_ACROSS) if self.first_candidates else 0.0,
                 "most_values_that_rounds_open": self.rounds * (sizes[-1] + 1),
                 "round_noise_deviation_in_people": [round(deviation(most), 2), round(deviation(least), 2)],
                 "choice_noise_scale_in_people": round(self.choice(1, budget.selection).scale_in_people, 2),
@@ -124,8 +124,8 @@ class MarginalsPlan(Measurements, Plan["MarginalsResult"]):
         }
         if self.rounds:
             first = ""
-            if self.candidates_across:
-                across, share = len(self.candidates_across), f"{float(SHARE_FOR_PAIRS_ACROSS):.0%}"
+            if self.first_candidates:
+                across, share = len(self.first_candidates), f"{float(SHARE_FOR_PAIRS_ACROSS):.0%}"
                 first = f"; {across:,} across owners first, with {share} of the budget for rounds"
             found["May be chosen"] = f"{len(self.pairs_by_choice):,} other pairs{first}; at most {self.rounds} tables"
         if self.pairs_never:

@@ -87,11 +87,11 @@ def run_marginals(
     fitted = run.fit(None, run.measure_first_tables(secret_counts, plan.first))
     choices: list[RoundChoice] = []
     purse = plan.purse
-    across_first = 0 < len(plan.candidates_across) < len(plan.candidates)
+    across_first = bool(plan.first_candidates)
     while (budget := purse.next_round()) is not None:
         number, ahead = len(choices) + 1, purse.rounds_like_the_next
         across_first = across_first and plan.keeps_to_pairs_across(purse)
-        answers, offsets = run.ask(fitted, number, budget, plan.candidates_across if across_first else None)
+        answers, offsets = run.ask(fitted, number, budget, plan.first_candidates if across_first else None)
         index = run.choose(secret_counts, answers, offsets, plan.choice(number, budget.selection), ahead)
         if index == len(plan.candidates):
             choices.append(RoundChoice(None, None))

@@ -116,10 +116,10 @@ def planned_rounds(plan: MarginalsPlan, strength: float = USUAL_STRENGTH) -> lis
             noise is never halved, and there are most rounds.
     """
     purse, found, order = plan.purse, list[PlannedRound](), _Order.of(plan)
-    across_first = bool(plan.candidates_across)
+    across_first = bool(plan.first_candidates)
     while plan.rounds and (budget := purse.next_round()) is not None:
         across_first = across_first and plan.keeps_to_pairs_across(purse)
-        table = order.next(plan.candidates_across if across_first else None)
+        table = order.next(plan.first_candidates if across_first else None)
         off = strength * WEAKER ** (order.known // max(1, len(plan.names) - 1)) * plan.agreement.records.expected
         if table is not None and not _is_worth(plan, table, len(found) + 1, budget, off):
             table = None
@@ -151,7 +151,7 @@ def _is_worth(plan: MarginalsPlan, table: Columns, number: int, budget: RoundBud
 
 def rounds_made(plan: MarginalsPlan, chosen: Sequence[Columns | None]) -> list[PlannedRound]:
     """The rounds of a run that was made, by its choices: noise is taken to be halved where no table was chosen."""
-    purse, found, across_first = plan.purse, list[PlannedRound](), bool(plan.candidates_across)
+    purse, found, across_first = plan.purse, list[PlannedRound](), bool(plan.first_candidates)
     for table in chosen:
         if (budget := purse.next_round()) is None:
             break
