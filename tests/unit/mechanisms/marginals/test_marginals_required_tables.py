@@ -328,3 +328,10 @@ def test_a_description_names_every_pair_as_sure_possible_or_never_measured(has_c
     told = cp.describe(plan.agreement)
     assert told.to_dict()["pairs_for_sure"] == [[plan.names[n] for n in pair] for pair in plan.pairs_for_sure]
     assert "Pairs for sure" in str(told) and ("May be chosen" in str(told)) == (rounds > 0)
+
+
+def test_nothing_comes_first_where_every_pair_is_across_owners() -> None:
+    plan = plan_with("vertical", has_class=False, parties=len(plan_with("vertical", has_class=False).names))
+    assert len({plan.agreement.holders(name) for name in plan.names}) == len(plan.names), "an owner for each column"
+    assert len(plan.candidates_across) == len(plan.candidates) and plan.first_candidates == frozenset()
+    assert "across owners" not in " ".join(plan.headline().values())
