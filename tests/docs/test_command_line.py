@@ -85,7 +85,9 @@ def test_the_demo_fits_two_screens(tmp_path):
 
 
 def test_make_demo_installs_the_engine_and_the_page_in_versions_that_are_written_down():
-    dry = subprocess.run(["make", "-n", "-B", "demo", "PYTHON=python"], cwd=ROOT, capture_output=True, text=True)
+    # Under `make test` a nested make would print which folder it enters and leaves.
+    command = ["make", "--no-print-directory", "-n", "-B", "demo", "PYTHON=python"]
+    dry = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert re.search(r"pip install .*--constraint constraints.txt --editable '\.\[secure,studio\]'", dry.stdout)
     assert dry.stdout.splitlines()[-1].endswith("copublish demo demo --force")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
