@@ -72,6 +72,15 @@ MIN_EPSILON = Fraction(1, 10**6)
 MAX_EPSILON = Fraction(10)
 """Above this the guarantee is empty (e^10 is 22,026) and the sampler's delta, which grows with e^epsilon, counts."""
 
+MAX_LISTED = 10**8
+"""People of one owner, where lists are padded so that nobody learns who is common."""
+
+MIN_MEMBERSHIP_EPSILON = Fraction(1, 100)
+"""Below this the entries that hide the number of common records are thousands, each of them a row to compute with."""
+
+MEMBERSHIP_DELTA = Fraction(1, 10**10)
+"""What a noisy number of common records costs of delta: the noise is bounded, so that tables have a public bound."""
+
 MIN_DELTA, MAX_DELTA = Fraction(1, 10**12), Fraction(1, 10**3)
 """Smaller than the sampler's own part, and so large that one in a thousand people could be shown."""
 
@@ -88,6 +97,10 @@ class Records(Section):
     alignment: Literal["identifier", "row-order"] = "identifier"
     compared_by: str | None = None
     """The party without data that compares the owners' pseudonyms; without it the owners compare among themselves."""
+    membership: Literal["hidden", "shared"] | None = None
+    """Whether owners of columns learn which of their people the others have; without the key they do."""
+    at_most: dict[Name, Annotated[Whole, Field(gt=0, le=MAX_LISTED)]] | None = None
+    """Where membership is hidden, the public length to which the list of every owner is padded."""
     expected: Whole = Field(gt=0, le=MAX_EXPECTED)
     public: StrictBool = False
     missing_spellings: tuple[str, ...] = ("", "?", "NA")
@@ -98,6 +111,11 @@ class Records(Section):
         if repeated := [rule for rule, times in Counter(rules).items() if times > 1]:
             raise ValueError(f"name each rule once; these are listed twice: {', '.join(map(repr, repeated))}")
         return tuple(rule for rule in get_args(IdentifierRule) if rule in rules)  # their order means nothing
+
+    @field_validator("membership")
+    @classmethod
+    def _leave_out_default(cls, membership: Literal["hidden", "shared"] | None) -> Literal["hidden"] | None:
+        return None if membership == "shared" else membership  # an agreement without the key is the same agreement
 
     @field_validator("missing_spellings")
     @classmethod
@@ -114,6 +132,8 @@ class Privacy(Section):
     neighbors: Literal["add-remove", "replace"] = "add-remove"
     class_disagreement: BudgetShare | None = None
     """Share of epsilon for counting on how many records two class columns differ; none for not counting it."""
+    membership_epsilon: Number | None = None
+    """Where two owners hide membership from each other, what the number of common records costs beside epsilon."""
     ledgers: tuple[Name, ...] | None = None
     """The organizations whose ledgers count these people, as partners know them; none if nothing is said of it."""
 
@@ -132,6 +152,13 @@ class Privacy(Section):
         if delta is not None and not MIN_DELTA <= Fraction(delta) <= MAX_DELTA:
             raise ValueError(f"must be from 1e-12 to 1e-3, got {delta}; far below 1 in the number of records is usual")
         return delta
+
+    @field_validator("membership_epsilon")
+    @classmethod
+    def _check_membership_epsilon(cls, epsilon: Decimal | None) -> Decimal | None:
+        if epsilon is not None and not MIN_MEMBERSHIP_EPSILON <= Fraction(epsilon) <= MAX_EPSILON:
+            raise ValueError(f"must be from 0.01 to {MAX_EPSILON}, got {epsilon}; 0.05 or 0.1 is usual")
+        return epsilon
 
     @field_validator("epsilon")
     @classmethod
@@ -341,6 +368,21 @@ class Agreement(Section):
     def joins_by_identifier(self) -> bool:
         """Whether owners of columns or cells find their common records by an identifier."""
         return self.partition != "horizontal" and self.records.alignment == "identifier"
+
+    @property
+    def hides_membership(self) -> bool:
+        """Whether no owner learns which of its people another one has."""
+        return self.records.membership == "hidden"
+
+    @property
+    def membership_epsilon(self) -> Fraction:
+        """What another owner learns of the number of common records costs beside epsilon; 0 where it learns nothing."""
+        return Fraction(self.privacy.membership_epsilon or 0)
+
+    @property
+    def membership_delta(self) -> Fraction:
+        """The delta that goes with `membership_epsilon`; 0 where the other owner learns nothing."""
+        return MEMBERSHIP_DELTA if self.membership_epsilon else Fraction(0)
 
     @property
     def most_listed(self) -> int:

@@ -11,6 +11,7 @@ from copublish.agreement.attributes import OTHER_LABEL, CategoricalAttribute
 from copublish.agreement.budget import broken_budget_rules
 from copublish.agreement.computation import broken_engine_rules
 from copublish.agreement.domain import MISSING_LABEL, NumericalDomain
+from copublish.agreement.membership import broken_membership_rules
 from copublish.agreement.names import as_seen, look_alikes
 from copublish.agreement.parties import broken_network_rules
 from copublish.agreement.settings import known_settings
@@ -180,6 +181,7 @@ def _records(agreement: Agreement) -> Iterator[str]:
             'or write alignment = "row-order" if every party has the same people in the same order'
         )
     yield from _helper(agreement)
+    yield from broken_membership_rules(agreement)
 
 
 def _helper(agreement: Agreement) -> Iterator[str]:

@@ -8,6 +8,7 @@ takes everyone's input and computes.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,7 @@ from copublish.kernel.noise.shared_laplace import SharedLaplace
 from copublish.kernel.programs.packing import Packing, as_bits, sum_within
 from copublish.kernel.secrets.added_noise import add_noise_inside
 from copublish.kernel.secrets.computer import NO_CELL, Columns, Marks
+from copublish.kernel.secrets.placement import HiddenJoin, Placement
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.kernel.secrets.shards import Count, Done, no_word, sum_in_turn
 from copublish.types import BoolArray, IntArray, Program
@@ -259,6 +261,14 @@ class IdealEngine(Roles):
         self._room.listen(self.party, "common records", positions)
         return positions
 
+    def place(self, identifiers: Sequence[str] | None, join: HiddenJoin) -> Placement:
+        """Rows for this party's people, in an order that nobody knows."""
+        listed = None if identifiers is None else (identifiers, 0 if join.size is None else join.size.draw(os.urandom))
+        placements = self._room.meet(self.party, ("place", join), listed, lambda parts: _placed(parts, join))
+        placement = placements[self.parties.index(self.party)]
+        self._room.listen(self.party, "rows of the table", placement.n_rows)
+        return placement
+
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
         """True if any two parties list the same identifier."""
         answer = self._room.meet(
@@ -287,6 +297,21 @@ def _common(identifiers: Sequence[str] | None, lists: Sequence[Sequence[str]]) -
     common = sorted(set.intersection(*(set(other) for other in lists)))
     position = {identifier: row for row, identifier in enumerate(identifiers)}
     return np.array([position[identifier] for identifier in common], dtype=np.int64)
+
+
+def _placed(listed: Sequence[tuple[Sequence[str], int] | None], join: HiddenJoin) -> list[Placement]:
+    """A random row for each person that anybody lists, in a table of as many rows as owners would learn of."""
+    lists = [own for own in listed if own is not None]
+    union = sorted(set().union(*(own for own, _ in lists)))
+    n_rows = sum(join.at_most.values())
+    if join.size is not None:
+        n_common = sum(len(own) for own, _ in lists) - len(union)
+        n_rows += 4 * join.size.pool - n_common - sum(entries for _, entries in lists)
+    rows = np.argsort(np.frombuffer(os.urandom(8 * n_rows), np.uint64))
+    row_of = dict(zip(union, rows.tolist(), strict=False))
+    nobody = np.empty(0, dtype=np.int64)
+    own_rows = [nobody if own is None else np.array([row_of[name] for name in own[0]], np.int64) for own in listed]
+    return [Placement(rows, n_rows) for rows in own_rows]
 
 
 def in_the_clear(secret: Secret | SecretCounts) -> IntArray:

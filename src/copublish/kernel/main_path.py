@@ -28,7 +28,8 @@ from copublish.errors import (
     MeetingError,
     PartyLostError,
 )
-from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.accounting.cost import NOTHING, Cost
+from copublish.kernel.accounting.membership import SIZE_LABEL, membership_cost
 from copublish.kernel.certificate.build import Circumstances, build_certificate
 from copublish.kernel.certificate.certificate import AuditStatement, Certificate
 from copublish.kernel.checks import peers_of, refuse_by_ledger
@@ -139,6 +140,7 @@ def run_release(
     progress("alignment", 0, 1)
     for changed in record_comparison(agreement, fragment, engine, ledger):
         context.notice(changed)
+    _charge_membership(agreement, fragment.party, ledger)
     table = align_records(agreement, fragment, engine)
     if (few := too_few_common(agreement, table.fragment.n_records)) is not None:
         context.notice(few)
@@ -169,6 +171,20 @@ def run_release(
             charge.complete()
         progress("writing", 1, 1)
     return release
+
+
+def _charge_membership(agreement: Agreement, party: str, ledger: Ledger) -> None:
+    """Charge what another owner learns of the number of common people, before anything about people is sent.
+
+    Privacy:
+        Charges: the price of that number in a charge of its own, written as a disclosure, so that it is never given
+            back, however the run ends.
+    """
+    cost = membership_cost(agreement)
+    if cost != NOTHING:
+        peers = peers_of(agreement, party)
+        with ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost, peers=peers) as charge:
+            charge.disclose(SIZE_LABEL, cost)
 
 
 def agreed_audit(audit: AuditStatement | None, engine: Engine, notice: Notice) -> AuditStatement | None:

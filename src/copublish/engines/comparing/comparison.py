@@ -42,6 +42,7 @@ from copublish.engines.comparing.pseudonyms import (
 )
 from copublish.engines.messages import Messenger
 from copublish.errors import EngineError, ProgramMismatchError
+from copublish.kernel.secrets.placement import HiddenJoin, Placement
 from copublish.types import BoolArray, IntArray
 
 
@@ -314,6 +315,10 @@ class ComparesByMessages:
     def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """The positions of the common records among one's own; none at a party without data."""
         return self._comparison().common(identifiers or [])
+
+    def place(self, identifiers: Sequence[str] | None, join: HiddenJoin) -> Placement:
+        """Rows for this party's people, the same row at every owner that lists a person."""
+        raise NotImplementedError
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
         """Whether any two owners list the same identifier."""

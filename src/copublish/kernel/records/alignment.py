@@ -19,6 +19,7 @@ from copublish.errors import EngineError, FragmentError, ProgramMismatchError
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.engine import Engine
+from copublish.kernel.secrets.placement import HiddenJoin
 
 
 def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> JointTable:
@@ -34,6 +35,10 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> J
     """
     if agreement.partition == "horizontal":
         return _horizontal(agreement, fragment, engine)
+    if (join := HiddenJoin.of(agreement)) is not None:
+        is_owner = fragment.party in agreement.owners
+        placement = engine.comparer.place((fragment.identifiers or []) if is_owner else None, join)
+        return JointTable(agreement, fragment.placed(placement))
     by_identifier, helped = agreement.records.alignment == "identifier", len(agreement.owners) < len(agreement.parties)
     if by_identifier:
         own: Sequence[str] | None = (fragment.identifiers or []) if fragment.party in agreement.owners else None
@@ -60,7 +65,7 @@ def too_few_common(agreement: Agreement, n_records: int) -> str | None:
     Privacy:
         Reveals: nothing that the party's view has not. The run goes on, so nobody else learns that it was said.
     """
-    if not agreement.joins_by_identifier or 2 * n_records >= agreement.records.expected:
+    if not agreement.joins_by_identifier or agreement.hides_membership or 2 * n_records >= agreement.records.expected:
         return None
     return (
         f"The parties have {n_records:,} records in common, and the agreement expects "

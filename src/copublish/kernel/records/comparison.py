@@ -67,7 +67,8 @@ def refuse_long_list(agreement: Agreement, fragment: Fragment) -> None:
             Where every party has other people, nothing: longer lists are cut and shorter ones padded.
     """
     identifiers = fragment.identifiers
-    if agreement.joins_by_identifier and identifiers is not None and len(identifiers) > agreement.most_listed:
+    is_bounded = agreement.joins_by_identifier and not agreement.hides_membership
+    if is_bounded and identifiers is not None and len(identifiers) > agreement.most_listed:
         raise FragmentError(
             fragment.party,
             [
@@ -110,7 +111,8 @@ def record_comparison(agreement: Agreement, fragment: Fragment, engine: Engine, 
             commitment=commitment,
         )
         told = told_to_peers(commitment, agreement.hash, key)
-    of_peers = _exchange_commitments(agreement, told, engine) if agreement.joins_by_identifier else {}
+    tells_peers = agreement.joins_by_identifier and not agreement.hides_membership
+    of_peers = _exchange_commitments(agreement, told, engine) if tells_peers else {}
     if number is None:
         return []
     return ledger.record_peer_lists(number, of_peers).changes()

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from copublish.agreement.axis import Axis, n_cells
 from copublish.kernel.records.identifiers import Identifiers
+from copublish.kernel.secrets.placement import Placement
 from copublish.types import BoolArray, Codes, IntArray
 
 ROWS_PER_CHUNK = 65_536
@@ -37,6 +38,8 @@ class Fragment:
         class_column: The class, at a party that holds it.
         row_numbers: Where every record is published, each record's row in the source, from 0. It never leaves this
             party.
+        present: Where membership is hidden, which rows of the joined table hold one of this party's people; none where
+            every row does.
 
     A null row is a record without a listed class. It stays where it is, so that its identifier does not tell, and has
     weight 0: its owner counts it nowhere.
@@ -50,6 +53,7 @@ class Fragment:
     private_numbers: Mapping[str, IntArray] = field(default_factory=dict, repr=False)
     class_column: str | None = None
     row_numbers: IntArray | None = field(default=None, repr=False)
+    present: BoolArray | None = field(default=None, repr=False)
 
     def take(self, positions: IntArray) -> Fragment:
         """These records in this order."""
@@ -64,6 +68,27 @@ class Fragment:
             row_numbers=None if self.row_numbers is None else self.row_numbers[positions],
         )
 
+    def placed(self, placement: Placement) -> Fragment:
+        """The joined table's rows, with this party's people in theirs.
+
+        In all other rows this party holds nothing and is not present, so they count nowhere.
+        """
+
+        def spread(values: IntArray | Codes, elsewhere: int) -> Any:
+            found = np.full(placement.n_rows, elsewhere, dtype=values.dtype)
+            found[placement.rows] = values
+            return found
+
+        return replace(
+            self,
+            n_records=placement.n_rows,
+            private_codes={name: spread(codes, self.sizes[name]) for name, codes in self.private_codes.items()},
+            private_numbers={name: spread(numbers, -1) for name, numbers in self.private_numbers.items()},
+            identifiers=None,
+            row_numbers=None,
+            present=np.isin(np.arange(placement.n_rows), placement.rows),
+        )
+
     def holds(self, column: str, rows: slice = slice(None)) -> BoolArray:
         """Which cells of a column this party holds."""
         if column not in self.private_codes:
@@ -71,10 +96,12 @@ class Fragment:
         return cast(BoolArray, self.private_codes[column][rows] != self.sizes[column])
 
     def counts(self, rows: slice = slice(None)) -> BoolArray:
-        """Which records have weight 1, as far as this party knows; null rows have weight 0."""
+        """Which records have weight 1, as far as this party knows; null rows, and people it lacks, have weight 0."""
         if self.class_column is None or self.class_column not in self.private_codes:
-            return np.ones(len(range(*rows.indices(self.n_records))), dtype=np.bool_)
-        return self.holds(self.class_column, rows)
+            weights = np.ones(len(range(*rows.indices(self.n_records))), dtype=np.bool_)
+        else:
+            weights = self.holds(self.class_column, rows)
+        return weights if self.present is None else weights & self.present[rows]
 
     def chunks(self) -> Iterator[slice]:
         """Yield row ranges that cover all records."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from copublish.agreement.axis import Axis, evenly_divided, n_cells
 from copublish.agreement.model import Agreement
+from copublish.errors import EngineError
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.records.fragment import Fragment, partial_cells
 from copublish.kernel.secrets.computer import NO_CELL, Computer, JoinComputer, MarkComputer, Marks, computer_as
@@ -43,16 +44,28 @@ class JointTable:
     first_record: int | None = 0
 
     def is_additive(self, axes: Sequence[Axis]) -> bool:
-        """Whether for every record one party holds all these axes, so that local counts add up to joint ones."""
+        """Whether for every record one party holds all these axes, so that local counts add up to joint ones.
+
+        Where membership is hidden none are: a party does not know which of its people are common, so every table needs
+        the presence of all owners.
+        """
         if self.agreement.partition == "horizontal":
             return True
+        if self.agreement.hides_membership:
+            return False
         own = [axis for axis in axes if not self._is_shared_class(axis)]
         holders = {self.agreement.holders(axis.column) for axis in own}
         one_holder_each = len(holders) == 1 and len(next(iter(holders))) == 1
         return len(own) <= 1 or one_holder_each
 
     def count_locally(self, axes: Sequence[Axis]) -> IntArray:
-        """This party's part of additive counts, shape (n_cells,), last axis fastest."""
+        """This party's part of additive counts, shape (n_cells,), last axis fastest.
+
+        Raises:
+            EngineError: If counts of these axes do not add up. It is a mistake in code; nothing is counted.
+        """
+        if not self.is_additive(axes):
+            raise EngineError("Counts of one party do not add up to joint ones here. Nothing is counted.")
         is_counted_here = any(not self._is_shared_class(axis) for axis in axes) or self._counts_class()
         if not is_counted_here:
             return np.zeros(n_cells(axes), dtype=np.int64)
@@ -79,7 +92,7 @@ class JointTable:
         if self.is_additive(split):
             return SecretCounts(computer.share(self.count_locally(split).reshape(-1, 1)), Packing(1))
         joining = computer_as(MarkComputer, computer)
-        is_spread = any(len(self.holders([axis])) > 1 for axis in split)
+        is_spread = any(self._is_spread(axis) for axis in split)
         is_helped = len(self.agreement.owners) < len(self.agreement.parties)  # the last party may hold no rows' places
         if is_spread or is_helped or not isinstance(computer, JoinComputer):
             down, across = _halves(split)
@@ -126,8 +139,13 @@ class JointTable:
         return Marks(self.matches(axes, rows), self.holders(axes))
 
     def holders(self, axes: Sequence[Axis]) -> tuple[int, ...]:
-        """The numbers of the parties that hold cells of some columns; of a class that all hold, its owner's counts."""
+        """The numbers of the parties that hold cells of some columns; of a class that all hold, its owner's counts.
+
+        Where membership is hidden, all owners: each holds whether a record is one of its people.
+        """
         names = self.agreement.party_names
+        if self.agreement.hides_membership:
+            return tuple(names.index(owner) for owner in self.agreement.owners)
         found = set()
         for axis in axes:
             owners = (
@@ -159,6 +177,10 @@ class JointTable:
     def _counts_class(self) -> bool:
         """Whether this party's class column is the one that counts; others use theirs for their own attributes."""
         return self.fragment.party == self.agreement.class_owner
+
+    def _is_spread(self, axis: Axis) -> bool:
+        """Whether several parties hold cells of a column, so that none of them can number them."""
+        return not self._is_shared_class(axis) and len(self.agreement.holders(axis.column)) > 1
 
     def _is_in_every_row(self, axis: Axis) -> bool:
         return self._is_shared_class(axis) or self.agreement.holders(axis.column) == self.agreement.party_names[-1:]

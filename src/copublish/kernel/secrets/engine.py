@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 from copublish.agreement.protocol.message import Exchange
 from copublish.errors import EngineError
 from copublish.kernel.secrets.computer import Computer
+from copublish.kernel.secrets.placement import HiddenJoin, Placement
 from copublish.kernel.secrets.secret import Secret
 from copublish.types import IntArray
 
@@ -45,6 +46,21 @@ class Comparer(Protocol):
 
         Privacy:
             Reveals: to every party which of its records are common, and how many they are.
+        """
+        ...
+
+    def place(self, identifiers: Sequence[str] | None, join: HiddenJoin) -> Placement:
+        """Rows for this party's people, the same row at every owner that lists a person.
+
+        Args:
+            identifiers: This party's people, no more than its public length; none at a party without data.
+            join: What all parties know of it.
+
+        Privacy:
+            Reveals: to every party the number of rows. Between two owners it tells each the number of common people
+                plus noise, for which `join.size` says what it costs; with a helper it follows from the agreement.
+                No owner learns which of its people another one lists.
+            Charges: nothing. Whoever calls this has written the disclosure of the size into the ledger.
         """
         ...
 

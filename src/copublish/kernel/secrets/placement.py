@@ -1,0 +1,48 @@
+"""Putting people into rows of a table so that no owner learns which of its people another one has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from copublish.agreement.model import Agreement
+from copublish.kernel.noise.hidden_size import HiddenSize
+from copublish.types import IntArray
+
+
+@dataclass(frozen=True)
+class HiddenJoin:
+    """What all parties know of a join that hides membership.
+
+    Attributes:
+        at_most: The public length of every owner's list, in agreed order.
+        size: The law of what hides the number of common people, between two owners; none where a helper puts people
+            into rows, because owners then learn nothing of it.
+    """
+
+    at_most: Mapping[str, int]
+    size: HiddenSize | None
+
+    @staticmethod
+    def of(agreement: Agreement) -> HiddenJoin | None:
+        """What an agreement says of it; none where owners learn who is common."""
+        if not agreement.hides_membership:
+            return None
+        lengths = agreement.records.at_most or {}
+        size = (
+            HiddenSize(agreement.membership_epsilon, agreement.membership_delta) if agreement.helper is None else None
+        )
+        return HiddenJoin({owner: lengths[owner] for owner in agreement.owners}, size)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where one party's people are in the table that all owners share.
+
+    Attributes:
+        rows: For each of its people the number of a row, all different; nothing at a party without data.
+        n_rows: How many rows the table has, the same at every party. Most hold one person of one owner or nobody.
+    """
+
+    rows: IntArray = field(repr=False)
+    n_rows: int
