@@ -91,6 +91,7 @@ _POINTS = blob("points of a curve, 32 bytes each", unit=32)
 _PSEUDONYMS = blob("digests, 16 bytes each", unit=16)
 _INTEGERS = blob("integers, 8 bytes each", unit=8)
 _SIGNATURE = spelled_as("([0-9a-f]{2}){1,1024}", "2 to 2,048 hexadecimal digits")
+_SIGNED_HEAD = nothing_or(fields({"head": nothing_or(_HASH), "signature": _SIGNATURE}))
 _APPROVAL = mapping(any_of(text(2048), whole(0, 1000), NOTHING), 20)
 
 # --- reach each other ---
@@ -265,6 +266,13 @@ KEY_EXCHANGE: Exchange[list[str]] = Exchange(
 
 # --- compare people ---
 
+HEADS_BEFORE: Exchange[dict[str, Any] | None] = Exchange(
+    topic="heads of ledgers before people are compared",
+    step=Step.COMPARE,
+    shape=_SIGNED_HEAD,
+    max_bytes=SOME,
+    reveals="that the number of common people is charged, where it is hidden; the ledger's head, salted and signed",
+)
 LISTS: Exchange[str] = Exchange(
     topic="lists of people",
     step=Step.COMPARE,
@@ -430,7 +438,7 @@ RESERVED: Exchange[str] = Exchange(
 HEADS: Exchange[dict[str, Any] | None] = Exchange(
     topic="heads of ledgers",
     step=Step.COMPUTE,
-    shape=nothing_or(fields({"head": nothing_or(_HASH), "signature": _SIGNATURE})),
+    shape=_SIGNED_HEAD,
     max_bytes=SOME,
     reveals="that the first disclosure is charged; the head of the ledger, salted and signed, which everybody may see",
 )
