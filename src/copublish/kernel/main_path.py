@@ -141,7 +141,8 @@ def run_release(
     for changed in record_comparison(agreement, fragment, engine, ledger):
         context.notice(changed)
     _charge_membership(agreement, fragment.party, ledger)
-    table = align_records(agreement, fragment, engine)
+    with _cheaters_locked_out(agreement, fragment.party, ledger):
+        table = align_records(agreement, fragment, engine, progress)
     if (few := too_few_common(agreement, table.fragment.n_records)) is not None:
         context.notice(few)
     _agree_that_records_fit(plan, table, engine)
@@ -246,7 +247,8 @@ def _cheaters_locked_out(agreement: Agreement, party: str, ledger: Ledger) -> It
     """Lock the data set for a peer whose inputs fail a check, until this party's owner says otherwise.
 
     Privacy:
-        Why: the check is a function of that peer's inputs and public values alone, so failing it proves deviation.
+        Why: the check is a function of that peer's inputs and public values alone, so failing it proves deviation. So
+            does another table of rows than this party has, where two owners hide membership from each other.
     """
     try:
         yield
