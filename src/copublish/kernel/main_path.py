@@ -177,7 +177,7 @@ def _aligned(
         context.notice(changed)
     _charge_membership(agreement, signing, engine, ledger)
     with _cheaters_locked_out(agreement, fragment.party, ledger):
-        table = align_records(agreement, fragment, engine)
+        table = align_records(agreement, fragment, engine, context.progress)
     if (few := too_few_common(agreement, table.fragment.n_records)) is not None:
         context.notice(few)
     _agree_that_records_fit(plan, table, engine)
@@ -258,7 +258,8 @@ def _cheaters_locked_out(agreement: Agreement, party: str, ledger: Ledger) -> It
     """Lock the data set for a peer whose inputs fail a check, until this party's owner says otherwise.
 
     Privacy:
-        Why: the check is a function of that peer's inputs and public values alone, so failing it proves deviation.
+        Why: the check is a function of that peer's inputs and public values alone, so failing it proves deviation. So
+            does another table of rows than this party has, where two owners hide membership from each other.
     """
     try:
         yield
