@@ -23,7 +23,7 @@ from copublish.kernel.ledger.budget import price_in_words
 from copublish.kernel.ledger.cells import SPENT_ON_SIZE, runs_of
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.party.early_ends import after_early_end, early_ends
-from support.hidden import hidden_agreement
+from support.not_common import hidden_agreement
 from support.profiles import examples
 
 SIZE = Cost(add_remove=Fraction(1, 20), replace=Fraction(1, 20), delta=Fraction(1, 10**10))

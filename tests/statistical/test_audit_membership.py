@@ -31,7 +31,7 @@ from copublish.tools.auditing.statistics import Tested, claim_of, judged
 from copublish.tools.auditing.tables import Pair, invalid_pairs, valid_pairs
 from copublish.tools.auditing.workers import play_runs
 from support.audits import not_accused
-from support.hidden import hidden_agreement
+from support.not_common import hidden_agreement
 
 LEVEL = 0.001
 

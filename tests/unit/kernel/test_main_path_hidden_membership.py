@@ -28,7 +28,7 @@ from copublish.party.check import check
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.local.simulation import read_fragments, run_room
 from support import no_noise, seeded
-from support.hidden import frames_with_others, hidden_agreement
+from support.not_common import frames_with_others, hidden_agreement
 
 PLACE = "people are put into rows"
 MECHANISMS: dict[str, dict[str, Any]] = {

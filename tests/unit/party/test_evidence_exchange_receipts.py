@@ -41,7 +41,7 @@ from copublish.party.own_ledger import receipt_problems, release_problems
 from copublish.party.session import preflight
 from copublish.release.verify import verify_release
 from support import fragment_frames, random_table
-from support.hidden import HIDDEN
+from support.not_common import HIDDEN
 from support.signed import NAMES, Signers
 
 pytestmark = pytest.mark.slow  # releases between several parties
