@@ -141,8 +141,7 @@ def run_release(
     for changed in record_comparison(agreement, fragment, engine, ledger):
         context.notice(changed)
     _charge_membership(agreement, fragment.party, ledger)
-    with _cheaters_locked_out(agreement, fragment.party, ledger):
-        table = align_records(agreement, fragment, engine, progress)
+    table = _align(agreement, fragment, engine, ledger, progress)
     if (few := too_few_common(agreement, table.fragment.n_records)) is not None:
         context.notice(few)
     _agree_that_records_fit(plan, table, engine)
@@ -186,6 +185,12 @@ def _charge_membership(agreement: Agreement, party: str, ledger: Ledger) -> None
         peers = peers_of(agreement, party)
         with ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost, peers=peers) as charge:
             charge.disclose(SIZE_LABEL, cost)
+
+
+def _align(agreement: Agreement, fragment: Fragment, engine: Engine, ledger: Ledger, progress: Progress) -> JointTable:
+    """The joined table; a peer that puts people into other rows than this party is locked out."""
+    with _cheaters_locked_out(agreement, fragment.party, ledger):
+        return align_records(agreement, fragment, engine, progress)
 
 
 def agreed_audit(audit: AuditStatement | None, engine: Engine, notice: Notice) -> AuditStatement | None:
