@@ -72,6 +72,7 @@ class Mutation:
 NOISE, STATISTICAL, CONTRACT, SECURE = "tests/unit/kernel/noise", "tests/statistical", "tests/contract", "tests/secure"
 ENGINES = f"{CONTRACT}/test_every_engine.py"
 NEIGHBORS = f"{SECURE}/test_neighbors.py"
+COMPARING = "tests/unit/engines/comparing"
 CONCENTRATED = "tests/unit/kernel/accounting/test_concentrated.py"
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -135,6 +136,56 @@ MUTATIONS: tuple[Mutation, ...] = (
         "handicap = self._drawn[noise.rate, places].pop(0)",
         "handicap = self._drawn[noise.rate, places][0]",
         (f"{CONTRACT}/test_engine.py::test_noise_drawn_ahead_gives_the_selections_that_noise_drawn_in_time_gives",),
+    ),
+    # --- joins that hide membership ---
+    Mutation(
+        "points under both factors keep the order of the list",
+        "engines/comparing/hidden_join.py",
+        "self._exchange(HIDDEN_BOTH, shuffled(their_ab), n_own)",
+        "self._exchange(HIDDEN_BOTH, their_ab, n_own)",
+        (f"{COMPARING}/test_hidden_join.py::test_two_owners_place_any_lists",),
+    ),
+    Mutation(
+        "names have no factor of their own",
+        "engines/comparing/hidden_join.py",
+        "their_abc = self._multiplied(by, self._c, their_ab)",
+        "their_abc = their_ab",
+        (f"{COMPARING}/test_hidden_join.py::test_two_owners_place_any_lists", f"{COMPARING}/test_hidden_join_views.py"),
+    ),
+    Mutation(
+        "names are asked for without a factor that hides them",
+        "engines/comparing/hidden_join.py",
+        "self._a, self._c, self._r = Factor(draw), Factor(draw), Factor(draw)",
+        "self._a, self._c, self._r = Factor(draw), Factor(draw), Factor.of(1)",
+        (f"{COMPARING}/test_hidden_join_views.py",),
+    ),
+    Mutation(
+        "the number of common people has no noise",
+        "engines/comparing/hidden_join.py",
+        "noise = self._size.draw(self._draw)",
+        "noise = pool // 2",
+        (f"{COMPARING}/test_hidden_join.py::test_the_number_of_rows_is_that_of_the_union_less_both_owners_noise",),
+    ),
+    Mutation(
+        "lists are not padded",
+        "engines/comparing/hidden_join.py",
+        "made_up = at_most - n_people + pool - noise",
+        "made_up = pool - noise",
+        (f"{COMPARING}/test_hidden_join.py::test_lists_have_public_lengths_whoever_is_on_them",),
+    ),
+    Mutation(
+        "other rows at the other owner do not matter",
+        "engines/comparing/hidden_join.py",
+        "if self._messenger.receive(self._peer, UNION_DIGEST) != theirs or have_repeated(union):",
+        "if have_repeated(union):",
+        (f"{COMPARING}/test_hidden_join.py",),
+    ),
+    Mutation(
+        "a helper may give two people one row",
+        "engines/comparing/pseudonyms.py",
+        "or len(np.unique(given)) != length:",
+        "or False:",
+        (f"{COMPARING}/test_hidden_join.py::test_rows_that_a_helper_cannot_have_drawn_are_refused",),
     ),
     # --- masks ---
     Mutation(
