@@ -23,6 +23,7 @@ from copublish.errors import AgreementError, EngineError
 from copublish.kernel.certificate.comparing import way_of
 from copublish.kernel.certificate.promise import computes_jointly
 from copublish.kernel.noise.geometric import Coins
+from copublish.kernel.secrets.placement import HiddenJoin
 
 SPU_VERSION = "0.9.5"
 """The secure engine's, which the extra 'secure' installs. A party that does not compute may do without it."""
@@ -87,6 +88,14 @@ def _unfit(agreement: Agreement) -> list[str]:
 
 def _too_long_lists(agreement: Agreement) -> list[str]:
     """Padded lists that are longer than lists in messages may be."""
+    if (join := HiddenJoin.of(agreement)) is not None:
+        pools = 0 if join.size is None else 2 * join.size.pool
+        longest = MAX_LIST_BYTES // (PSEUDONYM_BYTES if join.size is None else POINT_BYTES) - pools
+        too_long = [owner for owner, length in join.at_most.items() if length > longest]
+        return [
+            f"records.at_most: a list may have {longest:,} people, and '{owner}' has {join.at_most[owner]:,}"
+            for owner in too_long
+        ]
     entry_bytes = {"rounds": POINT_BYTES, "pseudonyms": PSEUDONYM_BYTES}.get(way_of(agreement) or "")
     length = agreement.compared_identifiers
     if entry_bytes is None or length is None or length * entry_bytes <= MAX_LIST_BYTES:

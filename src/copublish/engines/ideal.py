@@ -29,6 +29,7 @@ from copublish.kernel.secrets.computer import NO_CELL, Columns, Marks
 from copublish.kernel.secrets.placement import HiddenJoin, Placement
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.kernel.secrets.shards import Count, Done, no_word, sum_in_turn
+from copublish.progress import Progress, no_progress
 from copublish.types import BoolArray, IntArray, Program
 
 T = TypeVar("T")
@@ -262,7 +263,7 @@ class IdealEngine(Roles):
         self._room.listen(self.party, "common records", positions)
         return positions
 
-    def place(self, identifiers: Sequence[str] | None, join: HiddenJoin) -> Placement:
+    def place(self, identifiers: Sequence[str] | None, join: HiddenJoin, progress: Progress = no_progress) -> Placement:
         """Rows for this party's people, in an order that nobody knows."""
         listed = None if identifiers is None else (identifiers, 0 if join.size is None else join.size.draw(os.urandom))
         placements = self._room.meet(self.party, ("place", join), listed, lambda parts: _placed(parts, join))
