@@ -13,6 +13,9 @@ from support import fragment_frames, random_table, repartition, small_mapping
 
 HELPER = "helper"
 
+REQUIRED = [["job"], ["job", "age"], ["job", "region"], ["job", "income", "age", "region"]]
+"""Tables of one owner, of two and of all, if owners hold every other column."""
+
 MECHANISMS: dict[str, dict[str, Any]] = {
     "specialization": {"mechanism": {"name": "specialization", "specializations": 3, "score": "max"}},
     "specialization by gain": {
@@ -20,7 +23,7 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     },
     "copula": {"mechanism": {"name": "copula"}},
     "copula without a class": {"mechanism": {"name": "copula"}, "class": None},
-    "copula, budget by gain": {"mechanism": {"name": "copula", "budget": "by gain"}},
+    "copula, budget by gain": {"mechanism": {"name": "copula"}, "budget": {"allocation": "use-informative"}},
     "marginals": {"mechanism": {"name": "marginals", "rounds": 2}},
     "marginals, Gaussian, triples": {
         "mechanism": {"name": "marginals", "rounds": 2, "tables": "class-triples"},
@@ -28,12 +31,12 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     },
     "marginals without a class": {"mechanism": {"name": "marginals", "rounds": 2}, "class": None},
     "marginals, required tables": {
-        "mechanism": {
-            "name": "marginals",
-            "rounds": 1,
-            "required_tables": [["job"], ["job", "income"], ["job", "region"], ["job", "income", "age", "region"]],
-        },
+        "mechanism": {"name": "marginals", "rounds": 1, "tables": {"must": REQUIRED, "then": "auto"}},
         "privacy.delta": "1e-6",
+    },
+    "marginals, listed tables without a class": {
+        "mechanism": {"name": "marginals", "tables": REQUIRED},
+        "class": None,
     },
 }
 """Changes of the small agreement for every mechanism whose tables may be of people who stay hidden."""

@@ -252,6 +252,8 @@ class JointTable:
 
 def _halves(axes: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
     """Divide axes so that the two tables have as few cells together as can be: each is marked for every record."""
+    if len(axes) < 2:
+        return [], list(axes)
     chosen = evenly_divided([axis.n_cells for axis in axes])
     halves = [[axis for number, axis in enumerate(axes) if (number in chosen) is first] for first in (True, False)]
     return halves[0], halves[1]
