@@ -72,6 +72,8 @@ class Mutation:
 NOISE, STATISTICAL, CONTRACT, SECURE = "tests/unit/kernel/noise", "tests/statistical", "tests/contract", "tests/secure"
 ENGINES = f"{CONTRACT}/test_every_engine.py"
 NEIGHBORS = f"{SECURE}/test_neighbors.py"
+HIDDEN_RUNS = "tests/unit/kernel/test_main_path_hidden_membership.py"
+RECEIPTS = "tests/unit/party/test_evidence_exchange_receipts.py"
 COMPARING = "tests/unit/engines/comparing"
 CONCENTRATED = "tests/unit/kernel/accounting/test_concentrated.py"
 
@@ -271,6 +273,45 @@ MUTATIONS: tuple[Mutation, ...] = (
         (f"{CONCENTRATED}::test_a_filter_refuses_what_is_one_part_too_many_and_parts_of_another_budget",),
     ),
     # --- charges ---
+    Mutation(
+        "the number of common people is never charged",
+        "kernel/main_path.py",
+        "    if cost != NOTHING:\n        ledger.charge_size(",
+        "    if cost == NOTHING:\n        ledger.charge_size(",
+        (f"{HIDDEN_RUNS}::test_nobody_compares_before_every_ledger_has_the_charge_and_every_head_was_told",),
+    ),
+    Mutation(
+        "people are compared before their number is charged",
+        "kernel/main_path.py",
+        "    _charge_membership(agreement, signing, engine, ledger)\n"
+        "    with _cheaters_locked_out(agreement, fragment.party, ledger):\n"
+        "        table = align_records(agreement, fragment, engine, context.progress)\n",
+        "    with _cheaters_locked_out(agreement, fragment.party, ledger):\n"
+        "        table = align_records(agreement, fragment, engine, context.progress)\n"
+        "    _charge_membership(agreement, signing, engine, ledger)\n",
+        (f"{HIDDEN_RUNS}::test_nobody_compares_before_every_ledger_has_the_charge_and_every_head_was_told",),
+    ),
+    Mutation(
+        "who learns the number of common people holds no head of the ledger",
+        "kernel/main_path.py",
+        "        signing.keep_heads(heads, agreement, ledger)\n\n\ndef agreed_audit",
+        "\n\ndef agreed_audit",
+        (f"{RECEIPTS}::test_a_copy_from_before_people_were_compared_is_refused_by_who_learned_their_number",),
+    ),
+    Mutation(
+        "the charge for the number of common people has no disclosure",
+        "kernel/ledger/ledger.py",
+        "            self._write_disclosure(number, 0, label, cost)\n",
+        "",
+        (f"{CONTRACT}/test_charge_of_size.py::test_the_charge_is_spent_with_its_disclosure_and_nobody_gets_it_back",),
+    ),
+    Mutation(
+        "of a list that is too long the first people take part",
+        "kernel/records/comparison.py",
+        'np.argsort(np.frombuffer(digests, dtype=f"S{DIGEST_BYTES}"), kind="stable")[:length]',
+        "np.arange(length)",
+        (f"{HIDDEN_RUNS}::test_of_a_list_that_is_too_long_the_same_people_take_part_whatever_the_order_of_its_rows",),
+    ),
     Mutation(
         "values are opened before they are charged",
         "kernel/secrets/gate.py",

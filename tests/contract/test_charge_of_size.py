@@ -22,7 +22,9 @@ from copublish.kernel.accounting.membership import SIZE_LABEL, costs_of_run, mem
 from copublish.kernel.ledger.budget import price_in_words
 from copublish.kernel.ledger.cells import SPENT_ON_SIZE, runs_of
 from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.party.detached.status import Run
 from copublish.party.early_ends import after_early_end, early_ends
+from copublish.party.own_ledger import price
 from support.not_common import hidden_agreement
 from support.profiles import examples
 
@@ -285,3 +287,49 @@ def test_a_run_may_pay_its_two_charges_from_two_accounts() -> None:
         with ledger.reserve("people", "flu", "abc", rest):
             pass
         assert [entry.account for entry in ledger.entries()] == ["epsilon", "rho"]
+
+
+def test_what_a_run_is_said_to_take_of_a_ledger_is_both_charges(file: Path, ledger: Ledger) -> None:
+    agreement = hidden_agreement(**{"privacy.membership_epsilon": 0.05})
+    found = price(agreement, file)
+    assert (found.this, found.left, found.left_after) == ("1.05", "9", "7.95")
+    ledger.set_limit("people", Limit(Fraction(1), "add-remove"))
+    assert "needs epsilon 1.05" in str(price(agreement, file).refusal)
+
+
+def started_run(file: Path) -> Run:
+    """A run of party bank that was asked for before anything was charged."""
+    return Run(
+        id="0" * 32,
+        folder=file.parent / "runs" / "one",
+        state="computing",
+        party="bank",
+        release="flu",
+        dataset="people",
+        agreement_file=file,
+        agreement_hash="abc",
+        out=file.parent / "out",
+        data=None,
+        ledger=file,
+        others=("loans",),
+        started_at="2026-01-01T00:00:00+00:00",
+    )
+
+
+def test_a_run_is_said_to_have_both_charges_and_how_far_the_last_one_came(file: Path, ledger: Ledger) -> None:
+    seen = started_run(file)
+    assert seen.charge() is None
+    charge_size(ledger)
+    charged = seen.charge()
+    assert charged is not None
+    assert (charged.state, charged.reserved, charged.opened) == (SPENT_ON_SIZE, "0.05", "0.05")
+    assert [one.what for one in charged.disclosures] == [SIZE_LABEL]
+    with ledger.reserve("people", "flu", "abc", ONE, peers=LOANS) as charge:
+        charge.disclose("a table", Cost(add_remove=Fraction(1, 4), replace=Fraction(1, 2)))
+        charged = seen.charge()
+        assert charged is not None
+        assert (charged.state, charged.reserved, charged.opened) == ("reserved", "1.05", "0.3")
+        assert [one.what for one in charged.disclosures] == [SIZE_LABEL, "a table"]
+    run(ledger)  # another run of the same agreement
+    charged = seen.charge()
+    assert charged is not None and (charged.state, charged.reserved) == ("complete", "1.05")

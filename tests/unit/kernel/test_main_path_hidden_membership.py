@@ -34,6 +34,7 @@ PLACE = "people are put into rows"
 MECHANISMS: dict[str, dict[str, Any]] = {
     "specialization": {"name": "specialization", "specializations": 6},
     "marginals": {"name": "marginals"},
+    "copula": {"name": "copula"},
 }
 
 
@@ -220,7 +221,7 @@ OTHERS = [{}, {"bank": 70}, {"bank": 31, "loans": 40}]
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("coins", [None, no_noise])
 def test_the_published_folder_and_every_message_are_the_same_whoever_is_not_common(mechanism: str, coins) -> None:
-    agreement = hidden_agreement(mechanism=MECHANISMS[mechanism])
+    agreement = hidden_agreement(mechanism=MECHANISMS[mechanism], **{"privacy.class_disagreement": 0.1})
     folders, told = [], []
     for others in OTHERS:
         watched = Watched(agreement)
