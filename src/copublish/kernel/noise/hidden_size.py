@@ -57,7 +57,7 @@ class HiddenSize:
         growth = int(_PRECISION.multiply(_PRECISION.exp(exponent), Decimal(2**_GROWTH_BITS))) - 1
         outer, middle = [], _WEIGHT_OF_AN_END
         total = middle
-        while _WEIGHT_OF_AN_END > self.delta * total:
+        while self.delta * total < _WEIGHT_OF_AN_END:
             outer.append(middle)
             total += middle
             middle = middle * growth >> _GROWTH_BITS
