@@ -11,20 +11,6 @@ SIZE_LABEL = "number of common people plus noise, towards the other owner"
 """The disclosure, as ledgers name it."""
 
 
-def membership_cost(agreement: Agreement) -> Cost:
-    """The price of the noisy number of common people; nothing where no owner learns of it.
-
-    Privacy:
-        Guarantee: docs/proofs/hidden-size.md, under add/remove, and for another person in somebody's place. Other
-            values of the same person change nothing of it; it is charged all the same, so that a ledger that counts
-            replacements bounds the number of runs, too.
-    """
-    epsilon = agreement.membership_epsilon
-    if not epsilon:
-        return NOTHING
-    return Cost(add_remove=epsilon, replace=epsilon, delta=agreement.membership_delta)
-
-
 def added_towards_owner(agreement: Agreement, cost: Cost) -> Fraction | None:
     """Epsilon towards another owner if one person is added to a list or removed; none if no finite one holds.
 
@@ -52,3 +38,17 @@ def exchanged_towards_owner(agreement: Agreement, cost: Cost) -> Fraction | None
     """
     added = added_towards_owner(agreement, cost)
     return None if added is None or cost.replace is None else max(cost.replace, added)
+
+
+def membership_cost(agreement: Agreement) -> Cost:
+    """The price of the noisy number of common people; nothing where no owner learns of it.
+
+    Privacy:
+        Guarantee: docs/proofs/hidden-size.md, under add/remove, and for another person in somebody's place. Other
+            values of the same person change nothing of it; it is charged all the same, so that a ledger that counts
+            replacements bounds the number of runs, too.
+    """
+    epsilon = agreement.membership_epsilon
+    if not epsilon:
+        return NOTHING
+    return Cost(add_remove=epsilon, replace=epsilon, delta=agreement.membership_delta)

@@ -8,10 +8,10 @@ from typing import Literal
 from copublish.agreement.model import Agreement
 from copublish.kernel.noise.shared_laplace import NoiseShares
 
-Way = Literal["intersection", "pseudonyms", "chain", "rounds", "hidden", "hidden by a helper"]
+Way = Literal["intersection", "pseudonyms", "chain", "rounds", "hidden", "hidden-pseudonyms"]
 """Two parties intersect lists to join them; a helper compares pseudonyms; owners find common records from one to the
-next; or lists go to all owners, who look for people at two of them. Where membership is hidden, two owners give people
-rows, or a helper does."""
+next; lists go to all owners, who look for people at two of them; two owners put people into rows and do not learn who
+is common; or a helper puts pseudonyms into rows, and no owner learns who is common."""
 
 
 def way_of(agreement: Agreement) -> Way | None:
@@ -19,7 +19,7 @@ def way_of(agreement: Agreement) -> Way | None:
     if not agreement.compares_people:
         return None
     if agreement.hides_membership:
-        return "hidden" if agreement.helper is None else "hidden by a helper"
+        return "hidden" if agreement.helper is None else "hidden-pseudonyms"
     if agreement.helper is not None:
         return "pseudonyms"
     if not agreement.joins_by_identifier:
@@ -115,7 +115,7 @@ def not_protected_in_comparing(agreement: Agreement) -> list[str]:
             "From another owner that changed its software where people are compared: which of the people that it lists "
             "an owner has."
         )
-    if way == "hidden by a helper":
+    if way == "hidden-pseudonyms":
         found.append(
             f"From '{agreement.helper}', which puts people into rows: for each pseudonym which owners list it. From it "
             "and any one owner that help each other: every owner's people, by trial."
@@ -147,7 +147,7 @@ def assumptions_of_comparing(agreement: Agreement) -> list[str]:
             "decisional Diffie-Hellman problem is hard on the curve P-256, BLAKE2b and SHA-256 are random functions, "
             "and the engine keeps its secrets."
         ]
-    if way == "hidden by a helper":
+    if way == "hidden-pseudonyms":
         return [
             f"'{agreement.helper}', which puts people into rows, colludes with no owner: with the key it could find "
             "out by trial who is at which party.",

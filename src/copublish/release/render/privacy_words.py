@@ -51,7 +51,7 @@ def epsilon_rows(epsilon: EpsilonStatement) -> list[tuple[str, str, str]]:
     ]
 
 
-def size_words(membership: MembershipStatement) -> str:
+def membership_words(membership: MembershipStatement) -> str:
     """What another owner learns of the number of common people, and its price, which no release pays."""
     if membership.helper is not None:
         return f"hidden by '{membership.helper}': another owner learns nothing besides the release"

@@ -12,6 +12,9 @@ import copublish as cp
 from copublish.kernel.accounting.statements import EpsilonStatement
 from copublish.kernel.certificate.certificate import Certificate
 from copublish.kernel.certificate.comparing import way_of
+from copublish.release.metadata.croissant import description_of
+from copublish.release.metadata.deployment import deployment_entry
+from copublish.release.metadata.nist import nist_claims
 from support import repartition, small_mapping
 from support.consent import certificate_of_a_run
 
@@ -184,7 +187,7 @@ def test_the_limit_of_changed_software_is_stated_where_it_holds() -> None:
 
 def test_ways_to_hide_membership_have_names() -> None:
     assert way_of(agreement_of()) == way_of(agreement_of(idle=True)) == "hidden"
-    assert way_of(agreement_of(3, helped=True)) == "hidden by a helper"
+    assert way_of(agreement_of(3, helped=True)) == "hidden-pseudonyms"
     assert way_of(shared(agreement_of())) == "intersection"
 
 
@@ -212,3 +215,22 @@ def test_the_price_of_the_number_stands_beside_that_of_the_release() -> None:
     assert "Cost epsilon 1 (add-remove)" in facts and "epsilon 0.05, delta 1.0e-10 besides" in facts
     helped = " ".join(str(cp.describe(agreement_of(3, helped=True))).split())
     assert "hidden by 'helper'" in helped and "besides, for the" not in helped
+
+
+def test_files_for_programs_and_evaluators_have_the_numbers() -> None:
+    certificate = certificate_of_a_run(agreement_of())
+    (first, *_) = nist_claims(certificate)
+    assert "epsilon 1 for the public, 1.05 for another owner, with delta at most 1.1e-10;" in first.value
+    entry = deployment_entry(certificate, "counted")["deployment"]["privacy_loss"]
+    assert entry["privacy_parameters"]["epsilon"] == 1.0
+    assert "Epsilon for another owner: 1.05 (one person is added" in entry["privacy_parameters_details"]
+    assert entry["privacy_parameters_details"].endswith("For another owner delta is at most 1.1e-10.")
+    assert "one person added or removed: epsilon 1.05, delta 1.1e-10" in description_of(certificate)
+    of_others = certificate_of_a_run(shared(agreement_of()))
+    assert "another owner" not in description_of(of_others) + nist_claims(of_others)[0].value
+
+
+def test_a_plan_says_what_an_epsilon_means_against_another_owner() -> None:
+    meaning = cp.planning.meaning(agreement_of(), "2")
+    assert "one person added or removed: epsilon 2.05" in meaning.another_owner
+    assert cp.planning.meaning(shared(agreement_of()), "2").another_owner == ""
