@@ -116,6 +116,30 @@ MUTATIONS: tuple[Mutation, ...] = (
         (f"{NOISE}/test_geometric.py::test_threshold_planes_spell_the_thresholds_and_cannot_be_changed",),
     ),
     Mutation(
+        "a pool that is too small for the noise on common people",
+        "kernel/noise/hidden_size.py",
+        "while self.delta * total < _WEIGHT_OF_AN_END:",
+        "while self.delta * total < _WEIGHT_OF_AN_END // 2:",
+        (f"{NOISE}/test_hidden_size.py::test_one_person_shows_as_agreed_in_every_set_of_outcomes",),
+    ),
+    Mutation(
+        "weights of the noise on common people grow a little too fast",
+        "kernel/noise/hidden_size.py",
+        "middle = middle * growth >> _GROWTH_BITS",
+        "middle = -(-middle * growth * 101 // 100 >> _GROWTH_BITS)",
+        (f"{NOISE}/test_hidden_size.py::test_one_person_shows_as_agreed_in_every_set_of_outcomes",),
+    ),
+    Mutation(
+        "an exchange of people costs another owner's view only what other values cost",
+        "kernel/accounting/membership.py",
+        "max(cost.replace, added)",
+        "cost.replace",
+        (
+            "tests/unit/kernel/certificate/test_promise_hidden_membership.py"
+            "::test_a_large_price_of_the_number_counts_for_an_exchange_too",
+        ),
+    ),
+    Mutation(
         "noise of a table is shared by its cells",
         "kernel/programs/packing.py",
         "return cast(IntArray, (drawn[:n] - drawn[n : 2 * n]).reshape(1, n))",
