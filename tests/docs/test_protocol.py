@@ -19,6 +19,7 @@ from support import random_table
 from support.any_release import cases_of
 from support.hidden import SMALL, join_of, placed
 from support.messages import Post, all_of, masked_agreement, publish_by_masked_sums, split_rows
+from support.not_common import HIDDEN
 from support.recorded_releases import CASES, made_up_frames
 from support.topics import topics_of_room, topics_of_signed_run, with_a_person_twice
 from website.places import ROOT
@@ -174,7 +175,8 @@ def test_every_exchange_and_every_message_of_bytes_is_used_by_some_run(tmp_path)
     generator = np.random.default_rng(5)
     frames = split_rows(agreement, random_table(agreement, 60, generator), generator)
     all_of(publish_by_masked_sums(agreement, frames, post=post))
-    seen |= {topic for _, _, topic, _ in post.sent} | topics_of_signed_run(tmp_path)
+    seen |= {topic for _, _, topic, _ in post.sent} | topics_of_signed_run(tmp_path / "shared")
+    seen |= topics_of_signed_run(tmp_path / "hidden", **HIDDEN)
     twice = next(
         name
         for name, case in CASES.items()
