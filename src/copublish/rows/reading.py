@@ -337,7 +337,8 @@ class _Reader:
 
     def _note_length(self, column: str, fragment: Fragment) -> None:
         """Note that a list of people is longer than what is compared of one."""
-        length = self.agreement.most_listed
+        padded = (self.agreement.records.at_most or {}).get(self.party)
+        length = self.agreement.most_listed if padded is None else padded
         if self.agreement.compares_people and fragment.n_records > length:
             words = (
                 "more people than twice records.expected, the public number that is compared with other parties'",
@@ -345,5 +346,11 @@ class _Reader:
                 if self.agreement.joins_by_identifier
                 else "beyond it, so nobody would notice that they are at another party, too; agree on a larger number",
             )
+            if padded is not None:
+                words = (
+                    f"more people than records.at_most of '{self.party}', the public length of its list",
+                    "beyond it: so many people stay out, the same ones in every run, as your ledger's key for lists "
+                    "picks them; agree on a larger number",
+                )
             beyond: BoolArray = np.arange(fragment.n_records) >= length
             self._tallies.changes.note(column, "not compared", words, beyond)

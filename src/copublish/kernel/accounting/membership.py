@@ -16,8 +16,21 @@ def membership_cost(agreement: Agreement) -> Cost:
         Guarantee: docs/proofs/hidden-size.md, under add/remove, and for another person in somebody's place. Other
             values of the same person change nothing of it; it is charged all the same, so that a ledger that counts
             replacements bounds the number of runs, too.
+        In rho: (epsilon, delta)-DP counts as epsilon^2 / 2 and all of its delta; step 2 of the proof in `accounts.py`.
+            None of its delta is for Gaussian noise, so none is ever converted. The bound on the noise makes delta.
     """
     epsilon = agreement.membership_epsilon
     if not epsilon:
         return NOTHING
     return Cost(add_remove=epsilon, replace=epsilon, delta=agreement.membership_delta)
+
+
+def costs_of_run(agreement: Agreement, cost: Cost) -> tuple[Cost, ...]:
+    """All charges of one run, in their order.
+
+    Args:
+        agreement: What all parties agreed on.
+        cost: Of everything that the release opens.
+    """
+    size = membership_cost(agreement)
+    return (cost,) if size == NOTHING else (size, cost)

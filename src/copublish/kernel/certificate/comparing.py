@@ -8,15 +8,18 @@ from typing import Literal
 from copublish.agreement.model import Agreement
 from copublish.kernel.noise.shared_laplace import NoiseShares
 
-Way = Literal["intersection", "pseudonyms", "chain", "rounds"]
+Way = Literal["intersection", "pseudonyms", "chain", "rounds", "hidden", "hidden-pseudonyms"]
 """Two parties intersect lists to join them; a helper compares pseudonyms; owners find common records from one to the
-next; or lists go to all owners, who look for people at two of them."""
+next; lists go to all owners, who look for people at two of them; two owners put people into rows and do not learn who
+is common; or a helper puts pseudonyms into rows, and no owner learns who is common."""
 
 
 def way_of(agreement: Agreement) -> Way | None:
     """How people are compared; nothing if they are not."""
     if not agreement.compares_people:
         return None
+    if agreement.hides_membership:
+        return "hidden" if agreement.helper is None else "hidden-pseudonyms"
     if agreement.helper is not None:
         return "pseudonyms"
     if not agreement.joins_by_identifier:
