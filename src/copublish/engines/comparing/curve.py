@@ -122,6 +122,14 @@ def from_bytes(content: bytes) -> Points:
     return np.frombuffer(content, dtype=DTYPE)
 
 
+def are_on_the_curve(points: Points) -> bool:
+    """Whether all are points, for a list that is not multiplied."""
+    try:
+        return all(_point(x) is not None for x in _each(points))
+    except ValueError:
+        return False
+
+
 def _each(points: Points) -> Iterator[bytes]:
     content = points.tobytes()
     return (content[start : start + POINT_BYTES] for start in range(0, len(content), POINT_BYTES))

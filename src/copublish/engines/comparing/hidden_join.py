@@ -27,7 +27,15 @@ from copublish.agreement.protocol.table import (
     UNION_DIGEST,
     UNION_ROWS,
 )
-from copublish.engines.comparing.curve import Draw, Factor, Points, digests_of, from_bytes, pass_on_list
+from copublish.engines.comparing.curve import (
+    Draw,
+    Factor,
+    Points,
+    are_on_the_curve,
+    digests_of,
+    from_bytes,
+    pass_on_list,
+)
 from copublish.engines.comparing.multiplying import Multiplier
 from copublish.engines.comparing.pseudonyms import have_repeated, is_ascending, no_points, padded
 from copublish.engines.messages import Messenger
@@ -35,6 +43,7 @@ from copublish.errors import EngineError, InvalidInputsError, ProgramMismatchErr
 from copublish.kernel.noise.hidden_size import HiddenSize
 from copublish.kernel.secrets.placement import HiddenJoin, Placement
 from copublish.progress import Progress, no_progress
+from copublish.types import IntArray
 
 PEOPLE, POOLS = b"copublish: people", (b"copublish: pool of the first", b"copublish: pool of the second")
 """Keys of digests that nobody has to hide: they keep people, and the entries of each pool, apart."""
@@ -60,8 +69,8 @@ class TwoOwnersJoin:
            it takes  r away: the names of entries that the other one lists alone
         5  it sorts  all names: the rank is the row; and both compare a digest of all of them
 
-    To sort is to shuffle: points under a factor that the receiver does not know are in an order that nobody chose. It
-    leaves no choice, either: a list in another order is refused.
+    To sort is to shuffle: points under a factor that the receiver does not know are in an order that means nothing to
+    it. Nobody can choose another one: a list that is not sorted is refused.
 
     Args:
         messenger: This party's connections to all parties.
@@ -126,19 +135,21 @@ class TwoOwnersJoin:
             own_a = by.times_points_of(self._a, entries)  # finished before its first byte is sent
             if have_repeated(own_a):
                 raise EngineError("An identifier is listed twice. Nothing was compared.")
-            order = np.argsort(own_a)
+            order = order_of(own_a)
             their_b = self._exchange(HIDDEN_LIST, own_a[order], n_theirs)
             their_ab = self._multiplied(by, self._a, their_b)
             their_abc = self._multiplied(by, self._c, their_ab)
-            own_ab = self._exchange(HIDDEN_BOTH, np.sort(their_ab), n_own)
+            own_ab = self._exchange(HIDDEN_BOTH, shuffled(their_ab), n_own)
+            if not are_on_the_curve(own_ab):
+                raise no_points(self._peer)
             own_abd = self._exchange(HIDDEN_NAMES, their_abc, n_own, is_sorted=False)
             names = np.empty_like(own_a)
             names[order] = self._multiplied(by, self._c, own_abd)
             alone_abc = their_abc[~np.isin(their_ab, own_ab)]
             n_common = n_theirs - len(alone_abc)
-            alone_abcr = np.sort(self._multiplied(by, self._r, alone_abc))
+            alone_abcr = shuffled(self._multiplied(by, self._r, alone_abc))
             asked = self._exchange(HIDDEN_ASKED, alone_abcr, n_own - n_common)
-            answer = np.sort(self._multiplied(by, self._c, asked))
+            answer = shuffled(self._multiplied(by, self._c, asked))
             alone_abcdr = self._exchange(HIDDEN_TOLD, answer, len(alone_abc))
             other_names = self._multiplied(by, self._r.inverse(), alone_abcdr)
         union = np.sort(np.concatenate([names, other_names]))
@@ -225,3 +236,13 @@ class TwoOwnersJoin:
 
     def _parties_without_data(self) -> list[str]:
         return [party for party in self._messenger.parties if party not in self._owners]
+
+
+def order_of(points: Points) -> IntArray:
+    """The places of points in the order of their bytes."""
+    return np.argsort(points)
+
+
+def shuffled(points: Points) -> Points:
+    """Points in an order that says nothing of the one they had."""
+    return points[order_of(points)]

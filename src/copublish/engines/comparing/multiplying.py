@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import IO, Self, cast
 
 import numpy as np
@@ -151,8 +152,9 @@ class _Worker:
         """End the process."""
         self._process.kill()
         self._process.wait()
-        self._to.close()
-        self._from.close()
+        for end in (self._to, self._from):
+            with suppress(OSError):  # what was not sent yet
+                end.close()
 
     def _send(self, *parts: bytes) -> None:
         try:
