@@ -103,12 +103,12 @@ def _too_long_lists(agreement: Agreement) -> list[str]:
 
 def _too_long_hidden_lists(agreement: Agreement, join: HiddenJoin) -> Iterator[str]:
     longest = MAX_LIST_BYTES // (POINT_BYTES if agreement.helper is None else PSEUDONYM_BYTES)
-    for owner in agreement.owners:
-        if join.length_of(owner) > longest:
-            most = longest - (join.length_of(owner) - join.at_most[owner])
+    for owner, length in join.at_most.items():
+        most = longest - (join.length_of(owner) - length)
+        if length > most:
             yield (
-                f"records.at_most.{owner}: a list in a message may have {longest:,} entries, those that hide the "
-                f'number of common people among them. Write at most {most}, or membership = "shared"'
+                f"records.at_most: a list may have {most:,} people, and '{owner}' has {length:,}. Write a smaller "
+                'number, or membership = "shared"'
             )
 
 

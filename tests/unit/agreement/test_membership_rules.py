@@ -179,8 +179,8 @@ def test_lists_that_do_not_fit_into_a_message_are_refused_with_the_longest_that_
     with pytest.raises(AgreementError) as caught:
         refuse_unfit_engine(too_long)
     assert caught.value.problems == (
-        "records.at_most.p0: a list in a message may have 67,108,864 entries, those that hide the number of common "
-        f'people among them. Write at most {most}, or membership = "shared"',
+        f"records.at_most: a list may have {most:,} people, and 'p0' has {most + 1:,}. Write a smaller number, or "
+        'membership = "shared"',
     )
 
 
