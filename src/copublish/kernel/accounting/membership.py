@@ -2,11 +2,42 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from copublish.agreement.model import Agreement
 from copublish.kernel.accounting.cost import NOTHING, Cost
 
 SIZE_LABEL = "number of common people plus noise, towards the other owner"
 """The disclosure, as ledgers name it."""
+
+
+def added_towards_owner(agreement: Agreement, cost: Cost) -> Fraction | None:
+    """Epsilon towards another owner if one person is added to a list or removed; none if no finite one holds.
+
+    Args:
+        agreement: What all parties agreed on.
+        cost: Of the release.
+
+    Privacy:
+        Guarantee: the release and the noisy number compose, since their noise is independent.
+    """
+    return (cost + membership_cost(agreement)).add_remove
+
+
+def exchanged_towards_owner(agreement: Agreement, cost: Cost) -> Fraction | None:
+    """Epsilon towards another owner if one person on a list is exchanged for another.
+
+    Args:
+        agreement: What all parties agreed on.
+        cost: Of the release.
+
+    Privacy:
+        Guarantee: if the owner that looks lists both people or neither, the number stays, and at most one record has
+            other values. If it lists one of them, the number moves by 1, and at most one record comes or goes.
+            docs/proofs/hidden-size.md.
+    """
+    added = added_towards_owner(agreement, cost)
+    return None if added is None or cost.replace is None else max(cost.replace, added)
 
 
 def membership_cost(agreement: Agreement) -> Cost:
