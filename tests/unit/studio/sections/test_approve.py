@@ -63,7 +63,7 @@ def test_the_page_says_what_describe_says_and_what_the_ledger_has(homes):
     described = cp.describe(folders["bank"] / "agreement.toml", party="bank")
     for sentence in described.before_consent.learned:
         assert page.count(f"<li>{sentence}</li>") >= 2  # at the top, and where one decides
-    assert "yours are in its data" in page
+    assert "will not learn which of its people are in your data" in page
     assert all(f"<li>{item}</li>" in page for seen in described.views.values() for item in seen)
     for sentence in (
         described.secrecy,
