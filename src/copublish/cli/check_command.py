@@ -85,6 +85,8 @@ def check(
     console = results_console()
     warn_first(checked.warning, console)
     console.print(f"The agreement '{checked.agreement}' is complete. Hash {checked.agreement_hash}", markup=False)
+    if checked.padding is not None:
+        console.print(checked.padding, markup=False, soft_wrap=True)
     for sentence in checked.meeting:
         console.print(sentence, markup=False, soft_wrap=True)
     if checked.party is not None:

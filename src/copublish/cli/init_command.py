@@ -26,6 +26,7 @@ from copublish.tools.drafting.answers import (
     epsilon_from,
     expected_from,
     mechanism_from,
+    membership_from,
     name_from,
     number_from,
     partition_from,
@@ -85,6 +86,13 @@ def init(
         str | None,
         typer.Option(help="The mechanism whose sections are drafted. Default: the first choice, as in the example."),
     ] = None,
+    membership: Annotated[
+        str | None,
+        typer.Option(
+            help="hidden: no owner of columns learns which of its people another one has. shared: all owners learn it. "
+            "Default: hidden where that can hold."
+        ),
+    ] = None,
     question: Annotated[
         list[str] | None,
         typer.Option(help="What the release must answer, like 'mean cost by stage' or 'age under 30'. Repeat it."),
@@ -139,6 +147,7 @@ def init(
         "epsilon": option(epsilon, epsilon_from, "--epsilon"),
         "expected": option(expected, expected_from, "--expected"),
         "mechanism": option(mechanism, mechanism_from, "--mechanism"),
+        "membership": option(membership, membership_from, "--membership"),
         "has_class": False if no_class else None,
     }
     said_something = any(value is not None for value in (*given.values(), identifier, class_, party))

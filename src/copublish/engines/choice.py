@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 
@@ -89,13 +89,7 @@ def _unfit(agreement: Agreement) -> list[str]:
 def _too_long_lists(agreement: Agreement) -> list[str]:
     """Padded lists that are longer than lists in messages may be."""
     if (join := HiddenJoin.of(agreement)) is not None:
-        pools = 0 if join.size is None else 2 * join.size.pool
-        longest = MAX_LIST_BYTES // (PSEUDONYM_BYTES if join.size is None else POINT_BYTES) - pools
-        too_long = [owner for owner, length in join.at_most.items() if length > longest]
-        return [
-            f"records.at_most: a list may have {longest:,} people, and '{owner}' has {join.at_most[owner]:,}"
-            for owner in too_long
-        ]
+        return list(_too_long_hidden_lists(agreement, join))
     entry_bytes = {"rounds": POINT_BYTES, "pseudonyms": PSEUDONYM_BYTES}.get(way_of(agreement) or "")
     length = agreement.compared_identifiers
     if entry_bytes is None or length is None or length * entry_bytes <= MAX_LIST_BYTES:
@@ -105,6 +99,17 @@ def _too_long_lists(agreement: Agreement) -> list[str]:
         f"{MAX_LIST_BYTES // entry_bytes:,} entries. Leave 'identifier' out; the certificate then states as an "
         "assumption that nobody is at two parties"
     ]
+
+
+def _too_long_hidden_lists(agreement: Agreement, join: HiddenJoin) -> Iterator[str]:
+    longest = MAX_LIST_BYTES // (POINT_BYTES if agreement.helper is None else PSEUDONYM_BYTES)
+    for owner, length in join.at_most.items():
+        most = longest - (join.length_of(owner) - length)
+        if length > most:
+            yield (
+                f"records.at_most: a list may have {most:,} people, and '{owner}' has {length:,}. Write a smaller "
+                'number, or membership = "shared"'
+            )
 
 
 def needs_messenger(agreement: Agreement) -> bool:
