@@ -65,8 +65,8 @@ class TwoOwnersJoin:
         4  it finds  how many ab P(x) and ab P(y) are the same, and which y, in an order that means nothing to it,
                      the other one lists alone
            it sends  r (abc P(y)) of these, sorted
-           it sends  d (s abd P(x)), sorted, of what the other one has sent in this step, with c in the place of d
-           it takes  r away: the names of entries that the other one lists alone
+           it sends  c (s abd P(x)), sorted: what the other one has asked for, with this owner's factor
+           it takes  r from d (r abc P(y)): the names of the entries that the other one lists alone
         5  it sorts  all names: the rank is the row; and both compare a digest of all of them
 
     To sort is to shuffle: points under a factor that the receiver does not know are in an order that means nothing to
