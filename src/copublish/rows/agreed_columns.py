@@ -5,7 +5,7 @@ For drafting an agreement its owner may ask for single values; a type is a hint 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,18 +113,31 @@ def _type(kind: Any, *, of_text: bool) -> ColumnType:
     return "date" if kind.is_temporal() else "text"
 
 
-def column_problems(agreement: Agreement, party: str, present: list[str]) -> list[str]:
-    """A sentence for every column of a party that is not there, or there and not agreed; no value is looked at."""
+def column_problems(
+    agreement: Agreement, party: str, present: list[str], own_names: Mapping[str, str] | None = None
+) -> list[str]:
+    """A sentence for every column of a party that is not there, or there and not agreed; no value is looked at.
+
+    Args:
+        agreement: What is agreed.
+        party: Whose columns.
+        present: The columns that are there, by agreed names where the party has its own.
+        own_names: Those names, as the party's mapping has them.
+    """
+    own_names = own_names or {}
     wanted = list(agreement.columns_of(party))
     if (identifier := agreement.records.identifier) is not None:
         wanted.append(identifier)
     # Names in the data are not repeated: in a file without a header they are somebody's values.
     problems = [
         f"Column '{column}' is agreed but not in the data. Names must match exactly; a CSV needs a header line."
+        if column not in own_names
+        else f"Column '{column}' is '{own_names[column]}' by the mapping, and the data have no such column. Names must "
+        "match exactly; a CSV needs a header line."
         for column in wanted
         if column not in present
     ]
-    if problems and (other := looks_like_data_of(agreement, present)) not in (None, party):
+    if problems and not own_names and (other := looks_like_data_of(agreement, present)) not in (None, party):
         return [
             f"This looks like the data of '{other}': columns that '{other}' alone holds are in them, and "
             f"those of '{party}' are not. Name the data of '{party}', or the party '{other}'.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import duckdb
 
 ROWS_PER_BATCH = 65_536
+
+DOUBLE = '"'
 
 FLOATS = ("FLOAT", "DOUBLE")
 
@@ -52,9 +54,15 @@ class OpenFile:
         """The names of its columns."""
         return tuple(self.types)
 
+    def renamed(self, names: Mapping[str, str]) -> OpenFile:
+        """The same with other names for its columns, and without those that have none."""
+        selected = ", ".join(f"{_quoted(own, DOUBLE)} AS {_quoted(name, DOUBLE)}" for name, own in names.items())
+        scan = f"(SELECT {selected} FROM {self.scan})"  # noqa: S608  # names are quoted
+        return replace(self, scan=scan, types={name: self.types[own] for name, own in names.items()})
+
     def expression(self, column: str, need: Need) -> str:
         """What encoding needs of a column; `column_expression` says what that is, and must give the same."""
-        name, kind = _quoted(column, '"'), self._kind(column)
+        name, kind = _quoted(column, DOUBLE), self._kind(column)
         if need == "text" or kind in NUMBERS_AS_TEXT:
             # Floats as they are, for `texts_of` to write.
             sql = name if kind in FLOATS else f"trim(CAST({name} AS VARCHAR), {_literal(BLANKS)})"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -16,6 +16,7 @@ from copublish.rows.csv_files import ROWS_PER_BATCH, OpenFile, csv_options, csv_
 from copublish.rows.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
 from copublish.rows.duckdb_settings import NOTHING_ELSE, only
 from copublish.rows.encoding import Need, column_expression
+from copublish.rows.mapping import NO_MAPPING, ColumnMapping, read_mapping
 from copublish.rows.spark import analyze, silence_queries, spark_batches
 
 if TYPE_CHECKING:
@@ -25,9 +26,43 @@ if TYPE_CHECKING:
     import polars as pl
 
 # Libraries that take long to load are loaded where they are used: most commands and the engine's worker need none.
-Source: TypeAlias = (
+PlainSource: TypeAlias = (
     "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table | duckdb.DuckDBPyRelation | ibis.Table"
 )
+Source: TypeAlias = "PlainSource | MappedSource"
+
+
+@dataclass(frozen=True)
+class MappedSource:
+    """A source whose columns have their owner's own names and values.
+
+    Attributes:
+        data: Where the rows are.
+        mapping: The agreed names, and what the values are in agreed ones.
+    """
+
+    data: PlainSource
+    mapping: ColumnMapping = field(repr=False)
+
+
+def unmapped(source: Source) -> PlainSource:
+    """Where the rows are, whatever their columns are called."""
+    return source.data if isinstance(source, MappedSource) else source
+
+
+def mapped(data: Source, columns: str | Path | None) -> Source:
+    """Data with the mapping of their columns that a file has, if one is given.
+
+    Raises:
+        MappingError: If the mapping cannot be read.
+    """
+    return data if columns is None else MappedSource(unmapped(data), read_mapping(Path(columns)))
+
+
+def mapping_of(source: Source) -> ColumnMapping:
+    """The names and values of a source's columns; an empty mapping for agreed ones."""
+    return source.mapping if isinstance(source, MappedSource) else NO_MAPPING
+
 
 FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -67,11 +102,14 @@ def source_from(data: str | Path, table: str | None = None) -> Path | DatabaseTa
 
 def has_order(source: Source | None) -> bool:
     """Whether the rows of a source have an order of their own: those of files and data frames do, a query's do not."""
+    if isinstance(source, MappedSource):
+        return has_order(source.data)
     return not isinstance(source, DatabaseTable) and type(source).__name__ != RELATION and not is_ibis_table(source)
 
 
 def is_ibis_table(source: Source | None) -> bool:
     """Whether a source is a table of an Ibis connection that its owner has opened."""
+    source = source.data if isinstance(source, MappedSource) else source
     return type(source).__module__.startswith("ibis.")
 
 
@@ -79,7 +117,7 @@ def streams_rows(source: Source) -> bool:
     """Whether rows can be had without all of them in memory at a time."""
     if not is_ibis_table(source):
         return True
-    return cast("ibis.Table", source).get_backend().name in STREAMING_BACKENDS
+    return cast("ibis.Table", unmapped(source)).get_backend().name in STREAMING_BACKENDS
 
 
 def without_connection(source: Source) -> Source:
@@ -88,6 +126,8 @@ def without_connection(source: Source) -> Source:
     Raises:
         SourceError: If it cannot be read, or is an Ibis table, whose rows are to stay where they are.
     """
+    if isinstance(source, MappedSource):
+        return replace(source, data=without_connection(source.data))
     if is_ibis_table(source):
         raise SourceError(
             "An Ibis table lives in the process that opened it, and here every party has one of its own. Give "
@@ -117,6 +157,10 @@ class OpenSource:
     def expression(self, column: str, need: Need) -> Any:
         """What encoding needs of a column."""
         return column_expression(self.table[column], need).name(column)
+
+    def renamed(self, names: Mapping[str, str]) -> OpenSource:
+        """The same with other names for its columns, and without those that have none."""
+        return replace(self, table=self.table.select([self.table[own].name(name) for name, own in names.items()]))
 
     @property
     def is_spark(self) -> bool:
@@ -166,6 +210,10 @@ def open_rows(source: Source, subject: str = "The data") -> Iterator[OpenRows]:
     Raises:
         SourceError: If there is no such source, it is of another kind, or it fails while it is read.
     """
+    if isinstance(source, MappedSource):
+        with open_rows(source.data, subject) as opened:
+            yield opened.renamed(source.mapping.names_in(opened.columns))
+        return
     if not is_file(source):
         with open_source(source, subject) as opened:
             yield opened
@@ -190,6 +238,10 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
     Raises:
         SourceError: If there is no such source, it is of another kind, or it fails while it is read.
     """
+    if isinstance(source, MappedSource):
+        with open_source(source.data, subject) as opened:
+            yield opened.renamed(source.mapping.names_in(opened.columns))
+        return
     with ExitStack() as held:
         connection = _connect(source, held)
         with _told_in_our_words(source, subject):
@@ -197,7 +249,7 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
 
 
 @contextmanager
-def _told_in_our_words(source: Source, subject: str) -> Iterator[None]:
+def _told_in_our_words(source: PlainSource, subject: str) -> Iterator[None]:
     """Pass on what kind of error a source had, and no more: its messages can quote rows."""
     try:
         yield
@@ -210,7 +262,7 @@ def _told_in_our_words(source: Source, subject: str) -> Iterator[None]:
         raise SourceError(f"{subject} cannot be read{_why(exc)}.") from None
 
 
-def _connect(source: Source, held: ExitStack) -> Any:
+def _connect(source: PlainSource, held: ExitStack) -> Any:
     """The connection to a source, closed with what is held unless its owner has opened it."""
     import ibis
 
@@ -226,7 +278,7 @@ def _connect(source: Source, held: ExitStack) -> Any:
     return connection
 
 
-def _table(source: Source, connection: Any, held: ExitStack) -> Any:
+def _table(source: PlainSource, connection: Any, held: ExitStack) -> Any:
     """The table of a source; what has to stay open while it is read is held."""
     if is_ibis_table(source):
         return source

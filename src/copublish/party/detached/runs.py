@@ -227,7 +227,7 @@ def start_resolved(
         raise CopublishError("This agreement is running already. See: copublish runs. Nothing was started.")
     if now.ended_early is not None and not run.request.again:
         raise LedgerError(f"{now.ended_early} Nothing was started. To run again all the same: --again, or again=True")
-    refuse_unagreed_source(agreed, run.party, run.request.data)
+    refuse_unagreed_source(agreed, run.party, run.source)
     refuse_unwritable(run.out, overwrite=run.request.overwrite)
     refuse_unfit_workers(agreed, run.workers)
     begin(
