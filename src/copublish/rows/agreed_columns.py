@@ -16,7 +16,8 @@ from copublish.files.regular import open_regular
 from copublish.rows.categories import categories_of
 from copublish.rows.csv_files import csv_options
 from copublish.rows.encoding import as_text
-from copublish.rows.sources import OPEN_FILES, OpenSource, Source, open_source
+from copublish.rows.sheets import cell_types
+from copublish.rows.sources import OPEN_FILES, OpenSource, Source, is_json_lines, open_source, sheet_of
 
 ColumnType = Literal["text", "whole number", "number", "truth value", "truth word", "date", "unknown"]
 """What a source says of a column. A truth value is one by its type; a truth word is text of a CSV file that looks like
@@ -51,7 +52,12 @@ def column_types(source: Source) -> dict[str, ColumnType]:
         No value is returned. The types of CSV columns are guessed from cells, so a type can say that all of them are
         whole numbers; and the first line of a CSV file is taken for names.
     """
+    if (sheet := sheet_of(source)) is not None:
+        return dict(cell_types(*sheet))
     with open_source(source) as opened:
+        if is_json_lines(source):
+            with _typed_json(Path(str(source)), opened) as table:
+                return {name: _type(kind, of_text=False) for name, kind in table.schema().items()}
         if not _is_csv(source):
             types = {name: _type(kind, of_text=False) for name, kind in opened.table.schema().items()}
             # Codes that are whole numbers are categories where their owner's file calls them so.
@@ -101,6 +107,14 @@ def _typed_csv(path: Path, opened: OpenSource) -> Iterator[Any]:
     with open_regular(path) as file:
         literal = Path(OPEN_FILES, str(file))
         yield opened.connection.read_csv(literal, **{**csv_options(literal, path), "all_varchar": False})
+
+
+@contextmanager
+def _typed_json(path: Path, opened: OpenSource) -> Iterator[Any]:
+    """The same file with the types that DuckDB finds in all of its lines."""
+    with open_regular(path) as file:
+        literal = Path(OPEN_FILES, str(file))
+        yield opened.connection.read_json(literal, format="newline_delimited", sample_size=-1)
 
 
 def _type(kind: Any, *, of_text: bool) -> ColumnType:

@@ -90,6 +90,23 @@ class OpenFile:
         return "LIST" if written.endswith("]") else written.partition("(")[0].strip('"')
 
 
+def connect_to(path: Path, held: ExitStack) -> duckdb.DuckDBPyConnection:
+    """A connection that can read one file and nothing else.
+
+    Args:
+        path: Where it is, as a whole path.
+        held: Closes the connection.
+    """
+    import duckdb
+
+    connection = duckdb.connect()
+    held.callback(connection.close)
+    # Moments are written alike on every machine, and no name in a query is a variable of this program.
+    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
+    connection.execute(only(path))
+    return connection
+
+
 def open_file(function: str, path: Path, options: Mapping[str, Any], held: ExitStack) -> OpenFile:
     """Open a file for reading.
 
@@ -99,14 +116,8 @@ def open_file(function: str, path: Path, options: Mapping[str, Any], held: ExitS
         options: The function's options.
         held: Closes the connection.
     """
-    import duckdb
-
-    connection = duckdb.connect()
-    held.callback(connection.close)
-    # Moments are written alike on every machine, and no name in a query is a variable of this program.
-    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
     path = path.absolute()  # DuckDB allows what it finds, and compares whole paths
-    connection.execute(only(path))
+    connection = connect_to(path, held)
     given = "".join(f", {name} = {_literal(value)}" for name, value in options.items())
     scan = f"{function}({_literal(str(path))}{given})"
     described = connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608  # the path is quoted

@@ -32,7 +32,16 @@ from copublish.rows.reading import (
     refuse_unagreed_source,
     subject_of,
 )
-from copublish.rows.sources import OpenSource, Source, is_ibis_table, mapping_of, open_source, streams_rows, unmapped
+from copublish.rows.sources import (
+    OpenSource,
+    Source,
+    is_ibis_table,
+    mapping_of,
+    open_source,
+    sheet_of,
+    streams_rows,
+    unmapped,
+)
 from copublish.types import Codes, IntArray
 
 CELL = "cell"
@@ -294,6 +303,8 @@ def counts_there(source: Source | None) -> bool:
     """Whether a source is one that counts: a database or a Parquet file. CSV files and data frames are read once."""
     source = None if source is None else unmapped(source)
     is_parquet = isinstance(source, str | Path) and Path(source).suffix.lower() == ".parquet"
+    if source is None or sheet_of(source) is not None:
+        return False
     return isinstance(source, DatabaseTable) or is_ibis_table(source) or is_parquet
 
 

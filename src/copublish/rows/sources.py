@@ -12,11 +12,13 @@ import pyarrow as pa
 
 from copublish.errors import CopublishError, SourceError
 from copublish.files.regular import open_regular
-from copublish.rows.csv_files import ROWS_PER_BATCH, OpenFile, csv_options, csv_problem, open_file
+from copublish.rows.csv_files import ROWS_PER_BATCH, OpenFile, connect_to, csv_options, csv_problem, open_file
 from copublish.rows.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
 from copublish.rows.duckdb_settings import NOTHING_ELSE, only
 from copublish.rows.encoding import Need, column_expression
+from copublish.rows.json_lines import JSON_LINES_SUFFIXES, json_lines_problem, json_lines_query
 from copublish.rows.mapping import NO_MAPPING, ColumnMapping, read_mapping
+from copublish.rows.sheets import WORKBOOK_SUFFIXES, read_sheet
 from copublish.rows.spark import analyze, silence_queries, spark_batches
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ RELATION = "DuckDBPyRelation"
 STREAMING_BACKENDS = ("duckdb", "postgres", "pyspark")
 """Of an Ibis table. Others may collect all rows in memory first, so they are asked for counts alone."""
 
-FILE_SUFFIXES = (".csv", ".parquet")
+FILE_SUFFIXES = (".csv", ".parquet", *JSON_LINES_SUFFIXES)
 
 PARQUET_OPTIONS = {"hive_partitioning": False}
 
@@ -79,7 +81,9 @@ OPEN_FILES = "/proc/self/fd"
 """Where an open file has a name without a character of its own. DuckDB takes names for patterns ('data[1].csv' is
 data1.csv to it) and folders such as 'year=2026' for columns; and nobody can exchange a file that is open."""
 
-KINDS_OF_DATA = "a .csv, .parquet or .duckdb file, postgresql://user@host/database, or Spark at sc://host:port"
+KINDS_OF_DATA = (
+    "a .csv, .parquet, .jsonl, .xlsx or .duckdb file, postgresql://user@host/database, or Spark at sc://host:port"
+)
 
 
 def source_from(data: str | Path, table: str | None = None) -> Path | DatabaseTable:
@@ -95,15 +99,29 @@ def source_from(data: str | Path, table: str | None = None) -> Path | DatabaseTa
         if table is None:
             raise SourceError("The data are in a database: name the table too, with --table.")
         return DatabaseTable(data, table)
+    if table is not None and Path(data).suffix.lower() in WORKBOOK_SUFFIXES:
+        return DatabaseTable(data, table)
     if table is not None:
         raise SourceError(f"'{data}' is a file without tables. Leave out --table, which is for databases.")
     return Path(data)
+
+
+def sheet_of(source: Source) -> tuple[Path, str | None] | None:
+    """The Excel workbook and the name of its sheet, if a source is one."""
+    place = source.database if isinstance(source, DatabaseTable) else source
+    if not isinstance(place, str | Path) or scheme_of(place) is not None:
+        return None
+    if Path(place).suffix.lower() not in WORKBOOK_SUFFIXES:
+        return None
+    return Path(place), source.table if isinstance(source, DatabaseTable) else None
 
 
 def has_order(source: Source | None) -> bool:
     """Whether the rows of a source have an order of their own: those of files and data frames do, a query's do not."""
     if isinstance(source, MappedSource):
         return has_order(source.data)
+    if source is not None and sheet_of(source) is not None:
+        return True
     return not isinstance(source, DatabaseTable) and type(source).__name__ != RELATION and not is_ibis_table(source)
 
 
@@ -227,6 +245,11 @@ def is_file(source: Source | None) -> bool:
     return isinstance(source, str | Path) and scheme_of(source) is None and Path(source).suffix.lower() in FILE_SUFFIXES
 
 
+def is_json_lines(source: Source) -> bool:
+    """Whether a source is a file of JSON lines, by its name."""
+    return is_file(source) and Path(str(source)).suffix.lower() in JSON_LINES_SUFFIXES
+
+
 @contextmanager
 def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSource]:
     """Open a source with Ibis, to ask for more than rows. CSV columns stay text, as in `open_rows`.
@@ -269,7 +292,7 @@ def _connect(source: PlainSource, held: ExitStack) -> Any:
     if is_ibis_table(source):
         silence_queries()
         return cast("ibis.Table", source).get_backend()
-    if isinstance(source, DatabaseTable):
+    if isinstance(source, DatabaseTable) and sheet_of(source) is None:
         connection = source.connect()
         held.callback(source.disconnect, connection)
         return connection
@@ -282,9 +305,11 @@ def _table(source: PlainSource, connection: Any, held: ExitStack) -> Any:
     """The table of a source; what has to stay open while it is read is held."""
     if is_ibis_table(source):
         return source
+    if (sheet := sheet_of(source)) is not None:
+        source = read_sheet(*sheet)
     if isinstance(source, DatabaseTable):
         return source.open(connection)
-    source = without_connection(source)
+    source = unmapped(without_connection(source))
     if type(source).__module__.partition(".")[0] in FRAME_LIBRARIES:
         import ibis
 
@@ -311,6 +336,8 @@ def _table_of_file(path: Path, connection: Any, held: ExitStack) -> Any:
     with _told_of_file(path):
         if path.suffix.lower() == ".csv":
             return connection.read_csv(literal, **csv_options(literal, path))
+        if path.suffix.lower() in JSON_LINES_SUFFIXES:
+            return connection.sql(json_lines_query(connection.con, literal, path)[0])
         return connection.read_parquet(literal, **PARQUET_OPTIONS)
 
 
@@ -319,6 +346,10 @@ def _open_file(path: Path, held: ExitStack) -> OpenFile:
     with _told_of_file(path):
         if path.suffix.lower() == ".csv":
             return open_file("read_csv", literal, csv_options(literal, path), held)
+        if path.suffix.lower() in JSON_LINES_SUFFIXES:
+            connection = connect_to(literal, held)
+            query, names = json_lines_query(connection, literal, path)
+            return OpenFile(connection, f"({query})", dict.fromkeys(names, "VARCHAR"))
         return open_file("read_parquet", literal, PARQUET_OPTIONS, held)
 
 
@@ -341,7 +372,12 @@ def _told_of_file(path: Path) -> Iterator[None]:
         raise
     except Exception as exc:
         _pass_on_interrupt(exc)
-        raise SourceError(f"'{path}' cannot be read as {path.suffix.lower()[1:].upper()}{_why(exc)}.") from None
+        raise SourceError(f"'{path}' cannot be read as {_format(path)}{_why(exc)}.") from None
+
+
+def _format(path: Path) -> str:
+    suffix = path.suffix.lower()
+    return "JSON lines" if suffix in JSON_LINES_SUFFIXES else suffix[1:].upper()
 
 
 def _pass_on_interrupt(exc: Exception) -> None:
@@ -351,6 +387,6 @@ def _pass_on_interrupt(exc: Exception) -> None:
 
 
 def _why(exc: Exception) -> str:
-    """Words for an error: what is wrong with a CSV file, or the kind of error alone."""
-    problem = csv_problem(exc)
+    """Words for an error: what is wrong with a file of text, or the kind of error alone."""
+    problem = csv_problem(exc) or json_lines_problem(exc)
     return f" ({type(exc).__name__})" if problem is None else f": {problem}"

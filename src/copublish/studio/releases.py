@@ -19,7 +19,7 @@ import copublish as cp
 from copublish.studio.context import Desk, Situation
 from copublish.studio.routing import is_text
 
-FILES = (".csv", ".parquet")
+FILES = (".csv", ".parquet", ".jsonl", ".ndjson", ".xlsx")
 DATABASES = (".duckdb", ".ddb")
 MOST_FILES = 500
 MOST_LEVELS = 4
@@ -89,8 +89,8 @@ def chosen(desk: Desk, value: str, table: str = "") -> Path | cp.DatabaseTable:
             raise cp.SourceError("The data are in a database: name the table, too.")
         return cp.DatabaseTable(path, table)
     if path.suffix.lower() not in FILES:
-        raise cp.SourceError("Data are a .csv, .parquet or .duckdb file, or a named source.")
-    return path
+        raise cp.SourceError("Data are a .csv, .parquet, .jsonl, .xlsx or .duckdb file, or a named source.")
+    return cp.DatabaseTable(path, table) if table and path.suffix.lower() == ".xlsx" else path
 
 
 CERTIFICATE = "certificate.json"
