@@ -53,8 +53,8 @@ def test_dates_are_no_numbers_and_count_as_missing(tmp_path):
         assert not cp.check(AGREED, "bank", source).ok
 
 
-@pytest.mark.parametrize("name", ["people.xlsx", "people.xls", "people.ods"])
-def test_files_of_spreadsheets_are_refused_with_a_message(tmp_path, name):
+@pytest.mark.parametrize("name", ["people.xls", "people.ods"])
+def test_files_of_other_spreadsheets_are_refused_with_a_message(tmp_path, name):
     (tmp_path / name).write_bytes(b"PK")
     with pytest.raises(CopublishError, match="of no known kind"):
         cp.check(AGREED, "bank", tmp_path / name)

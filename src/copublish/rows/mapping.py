@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from copublish.agreement.domain import CategoricalDomain, NumericalDomain, format_number
 from copublish.agreement.encoding_rules import ColumnRule
-from copublish.agreement.loading import LARGEST_FILE, content_from_text, refuse_unsafe
+from copublish.agreement.loading import LARGEST_FILE, content_from_text, places_to_fill_in, refuse_unsafe
 from copublish.agreement.model import Agreement
 from copublish.agreement.section import Number, Section
 from copublish.errors import AgreementError, MappingError, SourceError
@@ -106,6 +106,8 @@ def read_mapping(path: Path) -> ColumnMapping:
     try:
         content = content_from_text(text, str(path))
         refuse_unsafe(content, str(path))
+        if unfilled := list(places_to_fill_in(content)):
+            raise MappingError(path, [f"{place}: still to be filled in" for place in unfilled])
         return ColumnMapping.model_validate(content)
     except AgreementError as exc:
         raise MappingError(path, exc.problems) from None
