@@ -90,7 +90,7 @@ def test_processes_of_their_own_read_it_too(tmp_path: Path) -> None:
         {
             **repartition(small_mapping(), "horizontal", 3),
             "engine": {"name": "masked-sum"},
-            "mechanism": {"name": "marginals"},
+            "mechanism": {"name": "hpdp"},
         }
     )
     table = random_table(agreement, 90, np.random.default_rng(3))
