@@ -92,6 +92,13 @@ def test_numbers_of_any_type_are_found_by_their_value() -> None:
         assert found.private_codes["income"].tolist() == [0, 3, 5, 0], kind
 
 
+def test_a_recoded_cell_is_not_missing_although_its_text_is_agreed_to_mean_that() -> None:
+    own = {"column": "Einkommen (TEUR)", "values": {"-9": 57, "": 90}}
+    assert codes("income", "Einkommen (TEUR)", ["-9", "-9.0", "", None, "?"], income=own) == [2, 2, 4, 4, 5]
+    as_floats = [-9.0, float("nan"), 3.0]
+    assert codes("income", "Einkommen (TEUR)", as_floats, income=own) == [2, 4, 0]
+
+
 def test_truth_in_all_spellings_becomes_the_agreed_words() -> None:
     for cells in (["ja", "nein", "yes"], ["1", "0", "1"], [True, False, True], [1, 0, 1]):
         values = {"ja": "yes", "nein": "no", "1": "yes", "0": "no", "true": "yes", "false": "no"}
