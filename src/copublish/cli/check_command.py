@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(check)
 
 
-@with_options("party", "accept")
+@with_options("party", "columns", "accept")
 def check(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
     *,
@@ -74,7 +74,8 @@ def check(
     source = None if data is None else source_from(data, table)
     asked = None if source is None else resolved(agreement, given)
     agreed, party = (load_agreement(agreement), None) if asked is None else (asked.agreement, asked.party)
-    checked = check_data(agreed, party, source, accept="accept" in given, strict=strict, rows=rows)
+    mapping = None if asked is None else asked.request.columns
+    checked = check_data(agreed, party, source, columns=mapping, accept="accept" in given, strict=strict, rows=rows)
     if checked.problems:
         raise FragmentError(checked.party, checked.problems)
     if output is Format.JSON:

@@ -22,7 +22,7 @@ from copublish.release.readme import definition_list
 from copublish.rows.changes import Change
 from copublish.rows.overview import Overview
 from copublish.rows.rows_or_counts import look_at_rows_or_counts
-from copublish.rows.sources import Source
+from copublish.rows.sources import Source, mapped
 
 HARDLY = "These are hardly the data that were agreed:"
 """Before the doubts, wherever they are shown."""
@@ -129,6 +129,7 @@ def check(
     party: str | None = None,
     data: Source | None = None,
     *,
+    columns: str | Path | None = None,
     accept: bool = False,
     strict: bool = False,
     rows: bool = False,
@@ -143,6 +144,7 @@ def check(
         agreement: The agreement, or the path of its file.
         party: Whose data.
         data: A CSV or Parquet file, a `DatabaseTable`, or a pandas, Polars or Arrow table or DuckDB relation.
+        columns: The file of a mapping from the agreed columns to the party's own. It stays here.
         accept: Whether the data are right although there are doubts; `run` asks for the same.
         strict: Whether values that had to be changed are problems.
         rows: Whether the numbers of their rows are told, too: from 1, in the order of the source.
@@ -169,7 +171,8 @@ def check(
     if party is None:
         raise CopublishError("Say whose data these are: name the party.")
     try:
-        fragment, overview = look_at_rows_or_counts(agreement, party, data, with_rows=rows)
+        source = None if data is None else mapped(data, columns)
+        fragment, overview = look_at_rows_or_counts(agreement, party, source, with_rows=rows)
         if plan.checks_records:
             plan.refuse_unfit_records(fragment)
     except FragmentError as exc:

@@ -23,7 +23,7 @@ from copublish.party.options import Address, Option, build, given_in, options_of
 from copublish.party.party_file import read_party_file
 from copublish.release.evidence.approvals import default_approvals_folder
 from copublish.rows.database import DatabaseTable, scheme_of
-from copublish.rows.sources import Source, source_from
+from copublish.rows.sources import Source, mapped, source_from
 
 DEFAULT_OUT = "release"
 
@@ -142,6 +142,7 @@ class RunOptions(TypedDict, total=False):
     out: str | Path | None
     ledger: str | Path | None
     log: str | Path | None
+    columns: str | Path | None
     overwrite: bool
     again: bool
     accept: bool
@@ -166,7 +167,7 @@ class RunRequest:
     Attributes:
         agreement: The agreement, or its file.
         data: The party's data; none for a party that holds none.
-        party, out, ledger, log, overwrite, again, accept: Options.
+        party, out, ledger, log, columns, overwrite, again, accept: Options.
         keys, network, compute: Options by what they are about.
     """
 
@@ -189,6 +190,13 @@ class RunRequest:
             help=f"File for the log, or {TO_STDERR} or {SYSLOG}. Default: a file of its own in your copublish folder.",
             words=(TO_STDERR, SYSLOG),
             example=SYSLOG,
+        ),
+    ] = None
+    columns: Annotated[
+        Path | None,
+        Option(
+            help="File with your own names, units and spellings of the agreed columns: a mapping. It is never sent.",
+            example="my-columns.toml",
         ),
     ] = None
     overwrite: Annotated[bool, Option(help="Replace a release that is in the folder.", flag="--force")] = False
@@ -346,6 +354,16 @@ class ResolvedRun:
     def identity(self) -> Path | None:
         """Folder of the key for the network; none for plain connections on loopback."""
         return None if self.request.keys.insecure else self.request.keys.identity
+
+    @cached_property
+    def source(self) -> "Source | None":
+        """The data, with the mapping of their columns if there is one.
+
+        Raises:
+            MappingError: If the mapping cannot be read.
+        """
+        data = self.request.data
+        return None if data is None else mapped(data, self.request.columns)
 
     @property
     def signer(self) -> Path | None:

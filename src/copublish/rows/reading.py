@@ -22,8 +22,9 @@ from copublish.rows.agreed_columns import column_problems
 from copublish.rows.coded_columns import CHANGED, CodedColumn, learn_column
 from copublish.rows.encoding import encode_batch, need_of, texts_of
 from copublish.rows.identifiers import IdentifierColumn, normalize_batch
+from copublish.rows.mapping import ColumnMapping, mapping_problems
 from copublish.rows.overview import Overview, Tallies
-from copublish.rows.sources import OpenRows, OpenSource, Source, has_order, open_rows
+from copublish.rows.sources import MappedSource, OpenRows, OpenSource, Source, has_order, mapping_of, open_rows
 from copublish.types import BoolArray, Codes, IntArray
 
 NO_ORDER = (
@@ -64,7 +65,7 @@ def read_and_look(
     if refuse_unagreed_source(agreement, party, source) is None:
         return empty_fragment(agreement, party), None
     with opened_for(agreement, party, source) as opened:
-        reader = _Reader(agreement, party, with_rows=with_rows, in_order=has_order(source))
+        reader = _Reader(agreement, party, mapping_of(source), with_rows=with_rows, in_order=has_order(source))
         return reader.read(opened)
 
 
@@ -102,7 +103,7 @@ def check_columns(agreement: Agreement, party: str, source: Source | None) -> No
     if refuse_unagreed_source(agreement, party, source) is None:
         return
     with opened_for(agreement, party, source) as opened:
-        opened.try_out(_Reader(agreement, party).expressions(opened))
+        opened.try_out(_Reader(agreement, party, mapping_of(source)).expressions(opened))
 
 
 @contextmanager
@@ -114,18 +115,30 @@ def opened_for(agreement: Agreement, party: str, source: Source) -> Iterator[Ope
     """
     if not has_order(source) and agreement.records.alignment == "row-order":
         raise FragmentError(party, [NO_ORDER])
+    refuse_other_mapping(agreement, party, source)
     with open_rows(source, subject_of(party)) as opened:
-        refuse_other_columns(agreement, party, opened)
+        refuse_other_columns(agreement, party, opened, mapping_of(source))
         yield opened
 
 
-def refuse_other_columns(agreement: Agreement, party: str, opened: OpenRows) -> None:
+def refuse_other_mapping(agreement: Agreement, party: str, source: Source) -> None:
+    """Raise if a source has a mapping that does not fit the agreement. No data are looked at.
+
+    Raises:
+        FragmentError: If it does not.
+    """
+    if isinstance(source, MappedSource) and (problems := mapping_problems(agreement, party, source.mapping)):
+        raise FragmentError(party, problems)
+
+
+def refuse_other_columns(agreement: Agreement, party: str, opened: OpenRows, mapping: ColumnMapping) -> None:
     """Raise unless a source has the columns of a party.
 
     Raises:
         FragmentError: If it has not.
     """
-    if problems := column_problems(agreement, party, list(opened.columns)):
+    own_names = {name: own.column for name, own in mapping.columns.items()}
+    if problems := column_problems(agreement, party, list(opened.columns), own_names):
         raise FragmentError(party, problems)
 
 
@@ -186,6 +199,7 @@ class _Reader:
     Args:
         agreement: What is agreed.
         party: Whose rows.
+        mapping: Their own names and values, if they have not the agreed ones.
         with_rows: Whether the numbers of changed rows are kept.
         in_order: Whether the rows of the source have an order.
     """
@@ -194,13 +208,15 @@ class _Reader:
         self,
         agreement: Agreement,
         party: str,
+        mapping: ColumnMapping,
         *,
         with_rows: bool = False,
         in_order: bool = True,
     ) -> None:
         self.agreement, self.party, self._with_rows = agreement, party, with_rows
         self._numbered = in_order and agreement.mechanism.publishes_each_record
-        self._rules = {column: agreement.encoding[column] for column in agreement.columns_of(party)}
+        self._rules = {column: mapping.rule(agreement.encoding[column]) for column in agreement.columns_of(party)}
+        self._translations = {column: mapping.translation(column) for column in self._rules}
         self._tallies = Tallies(self._rules, agreement.class_name, with_rows=with_rows)
         self._domains: dict[str, Domain] = {column: rule.domain for column, rule in self._rules.items()}
         self._codes: dict[str, list[Codes]] = {column: [] for column in self._domains}
@@ -222,7 +238,7 @@ class _Reader:
         for column, rule in self._rules.items():
             if column not in self._numbers and not self._is_spread(column):
                 with suppress(NotCountedThereError):
-                    learned = learn_column(opened.connection, opened.table, rule)
+                    learned = learn_column(opened.connection, opened.table, rule, self._translations[column])
                     self._tallies.count(column, learned.encoded, learned.values, weights=learned.weights)
                     self._coded[column] = learned
 
@@ -272,7 +288,8 @@ class _Reader:
 
     def _encode(self, column: str, batch: Any, first: int) -> None:
         rule = self._rules[column]
-        encoded = encode_batch(rule, batch, null_is_elsewhere=self._is_spread(column))
+        translation = self._translations[column]
+        encoded = encode_batch(rule, batch, null_is_elsewhere=self._is_spread(column), translation=translation)
         self._codes[column].append(encoded.codes)
         if column in self._numbers and isinstance(rule.domain, NumericalDomain) and encoded.numbers is not None:
             self._numbers[column].append(quantize(rule.domain, encoded.numbers, encoded.codes))

@@ -28,10 +28,20 @@ from copublish.rows.reading import (
     empty_fragment,
     read_and_look,
     refuse_other_columns,
+    refuse_other_mapping,
     refuse_unagreed_source,
     subject_of,
 )
-from copublish.rows.sources import OpenSource, Source, is_ibis_table, open_source, streams_rows
+from copublish.rows.sources import (
+    OpenSource,
+    Source,
+    is_ibis_table,
+    mapping_of,
+    open_source,
+    sheet_of,
+    streams_rows,
+    unmapped,
+)
 from copublish.types import Codes, IntArray
 
 CELL = "cell"
@@ -199,8 +209,11 @@ def count_fragment(
         NotCountedThereError: If counts there could be others than here.
         SourceError: If the table changes meanwhile.
     """
+    mapping = mapping_of(source)
     columns = {
-        name: learn_column(opened.connection, opened.table, agreement.encoding[name])
+        name: learn_column(
+            opened.connection, opened.table, mapping.rule(agreement.encoding[name]), mapping.translation(name)
+        )
         for name in agreement.columns_of(party)
     }
     totals = {int(column.private_counts.sum()) for column in columns.values()}
@@ -288,15 +301,19 @@ def why_rows(agreement: Agreement) -> str | None:
 
 def counts_there(source: Source | None) -> bool:
     """Whether a source is one that counts: a database or a Parquet file. CSV files and data frames are read once."""
+    source = None if source is None else unmapped(source)
     is_parquet = isinstance(source, str | Path) and Path(source).suffix.lower() == ".parquet"
+    if source is None or sheet_of(source) is not None:
+        return False
     return isinstance(source, DatabaseTable) or is_ibis_table(source) or is_parquet
 
 
 def _count(agreement: Agreement, party: str, source: Source) -> CountedFragment:
     import ibis.common.exceptions as ibis_errors
 
+    refuse_other_mapping(agreement, party, source)
     with open_source(source, subject_of(party)) as opened:
-        refuse_other_columns(agreement, party, opened)
+        refuse_other_columns(agreement, party, opened, mapping_of(source))
         try:
             return count_fragment(agreement, party, opened, source, subject_of(party))
         except (

@@ -63,6 +63,7 @@ class BeforeRun:
         ended_early: A sentence if the last run with one of the other parties ended early: a person has to decide
             whether to run with it again. None if there is nothing to decide.
         wait_seconds: How long it would wait for the other parties to come.
+        columns: The file of a mapping through which it would read the data, if party.toml or an option names one.
     """
 
     run_id: str
@@ -76,6 +77,7 @@ class BeforeRun:
     charged_before: str | None
     ended_early: str | None
     wait_seconds: int
+    columns: Path | None = None
 
 
 def runs_folder() -> Path:
@@ -120,6 +122,7 @@ def look_before(run: ResolvedRun) -> BeforeRun:
         charged_before=charged,
         ended_early=ended_early,
         wait_seconds=run.wait_seconds,
+        columns=run.request.columns,
     )
 
 
@@ -227,7 +230,7 @@ def start_resolved(
         raise CopublishError("This agreement is running already. See: copublish runs. Nothing was started.")
     if now.ended_early is not None and not run.request.again:
         raise LedgerError(f"{now.ended_early} Nothing was started. To run again all the same: --again, or again=True")
-    refuse_unagreed_source(agreed, run.party, run.request.data)
+    refuse_unagreed_source(agreed, run.party, run.source)
     refuse_unwritable(run.out, overwrite=run.request.overwrite)
     refuse_unfit_workers(agreed, run.workers)
     begin(
