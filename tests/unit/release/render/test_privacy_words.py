@@ -20,6 +20,7 @@ from copublish.release.render.privacy_words import (
     epsilon_rows,
     membership_words,
     odds_words,
+    owners_delta_words,
 )
 from support import repartition, small_mapping
 
