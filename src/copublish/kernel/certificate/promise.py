@@ -71,10 +71,19 @@ def _hidden_membership(agreement: Agreement, cost: Cost) -> list[str]:
         f"{_price_at(added, delta)}. One person exchanged for another: {_price_at(exchanged, delta)}. Other values of "
         f"one person: {_price(cost.replace, agreement)}.",
         "Everybody on an owner's list is protected like that, and not only the people whom all owners have in common.",
-        "Of a list that is longer than agreed, the people with the smallest keyed digests take part. As long as one "
-        "list is, a person who is added takes another's place, which costs what an exchange costs. As long as all "
-        f"lists are, up to {most} records change: {_price(epsilon_of_group(cost, 'add-remove', most), agreement)}.",
+        "Of a list that is longer than agreed, the people with the smallest keyed digests take part. As long as only "
+        "one list is, a person who is added takes another's place, which costs what an exchange costs. As long as more "
+        f"are, up to {most} records change: {_price(epsilon_of_group(cost, 'add-remove', most), agreement)}.",
+        *_from_parties_without_data(agreement),
     ]
+
+
+def _from_parties_without_data(agreement: Agreement) -> list[str]:
+    """What is protected from parties that see the number of rows between two owners: docs/proofs/hidden-size.md, 5."""
+    others = ", ".join(f"'{party}'" for party in agreement.parties if party not in agreement.owners)
+    if not others or agreement.helper is not None:
+        return []
+    return [f"From {others}, without data: the same, at no more than from another owner."]
 
 
 def _of_two_records(agreement: Agreement, cost: Cost) -> str:

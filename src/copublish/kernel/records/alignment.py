@@ -29,7 +29,7 @@ def align_records(
     """Fix the common records and their order.
 
     Raises:
-        InvalidInputsError: If another owner that hides membership puts its people into rows of its own choice.
+        InvalidInputsError: If another owner that hides membership has other rows than this one.
         FragmentError: If the fragments do not make up one table: a person at two parties, or different numbers of
             rows in row order. Nothing else about values ends it.
 
