@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from copublish.errors import SourceError
 from copublish.rows.duckdb_settings import only
-from copublish.rows.encoding import BLANKS, Need
+from copublish.rows.encoding import BLANKS, Need, ReadsAs
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,9 +52,15 @@ class OpenFile:
         """The names of its columns."""
         return tuple(self.types)
 
-    def expression(self, column: str, need: Need) -> str:
-        """What encoding needs of a column; `column_expression` says what that is, and must give the same."""
-        name, kind = _quoted(column, '"'), self._kind(column)
+    def expression(self, column: str, need: Need, *, name: str | None = None) -> str:
+        """What encoding needs of a column; `column_expression` says what that is, and must give the same.
+
+        Args:
+            column: Which.
+            need: What of it.
+            name: How the result is called; as the column is, if not given.
+        """
+        called, name, kind = _quoted(name or column, '"'), _quoted(column, '"'), self._kind(column)
         if need == "text" or kind in NUMBERS_AS_TEXT:
             # Floats as they are, for `texts_of` to write.
             sql = name if kind in FLOATS else f"trim(CAST({name} AS VARCHAR), {_literal(BLANKS)})"
@@ -63,7 +69,14 @@ class OpenFile:
         else:
             # Dates and the like have no number; marked as infinite, so that they are told from missing ones.
             sql = f"CAST(CAST({name} AS INTEGER) AS DOUBLE)" if kind == "BOOLEAN" else "CAST('inf' AS DOUBLE)"
-        return f"{sql} AS {name}"
+        return f"{sql} AS {called}"
+
+    def reads_as(self, column: str) -> ReadsAs:
+        """What a column's type says that its values can be."""
+        kind = self._kind(column)
+        if kind in ("VARCHAR", "ENUM", "NULL"):
+            return "text"
+        return "number" if kind in (*NUMBERS_AS_TEXT, *FLOATS, *WHOLE, "BOOLEAN") else "neither"
 
     def try_out(self, expressions: Sequence[str]) -> None:
         """Find out whether expressions can be computed. No row is read."""

@@ -21,9 +21,10 @@ from copublish.kernel.records.fragment import Fragment
 from copublish.rows.agreed_columns import column_problems
 from copublish.rows.coded_columns import CHANGED, CodedColumn, learn_column
 from copublish.rows.encoding import encode_batch, need_of, texts_of
+from copublish.rows.events import derived_batches, refuse_unfit_events
 from copublish.rows.identifiers import IdentifierColumn, normalize_batch
 from copublish.rows.overview import Overview, Tallies
-from copublish.rows.sources import OpenRows, OpenSource, Source, has_order, open_rows
+from copublish.rows.sources import OpenRows, OpenSource, Source, events_of, has_order, open_rows, people_of
 from copublish.types import BoolArray, Codes, IntArray
 
 NO_ORDER = (
@@ -63,8 +64,10 @@ def read_and_look(
     """
     if refuse_unagreed_source(agreement, party, source) is None:
         return empty_fragment(agreement, party), None
-    with opened_for(agreement, party, source) as opened:
-        reader = _Reader(agreement, party, with_rows=with_rows, in_order=has_order(source))
+    people, events = people_of(source), events_of(source)
+    refuse_unfit_events(agreement, party, events, people)
+    with opened_for(agreement, party, people) as opened:
+        reader = _Reader(agreement, party, events, with_rows=with_rows, in_order=has_order(people))
         return reader.read(opened)
 
 
@@ -101,8 +104,10 @@ def check_columns(agreement: Agreement, party: str, source: Source | None) -> No
     """
     if refuse_unagreed_source(agreement, party, source) is None:
         return
-    with opened_for(agreement, party, source) as opened:
-        opened.try_out(_Reader(agreement, party).expressions(opened))
+    people, events = people_of(source), events_of(source)
+    with opened_for(agreement, party, people) as opened:
+        opened.try_out(_Reader(agreement, party, events).expressions(opened))
+    refuse_unfit_events(agreement, party, events, people)
 
 
 @contextmanager
@@ -186,6 +191,7 @@ class _Reader:
     Args:
         agreement: What is agreed.
         party: Whose rows.
+        events: Its event tables.
         with_rows: Whether the numbers of changed rows are kept.
         in_order: Whether the rows of the source have an order.
     """
@@ -194,10 +200,12 @@ class _Reader:
         self,
         agreement: Agreement,
         party: str,
+        events: Mapping[str, Source],
         *,
         with_rows: bool = False,
         in_order: bool = True,
     ) -> None:
+        self._events, self._derived = events, agreement.derived_at(party)
         self.agreement, self.party, self._with_rows = agreement, party, with_rows
         self._numbered = in_order and agreement.mechanism.publishes_each_record
         self._rules = {column: agreement.encoding[column] for column in agreement.columns_of(party)}
@@ -212,6 +220,10 @@ class _Reader:
         self._identifiers: list[pa.Array] = []
         self._coded: dict[str, CodedColumn] = {}
 
+    def _read_columns(self) -> list[str]:
+        """The columns that are there; the others are derived."""
+        return [column for column in self._domains if column not in self._derived]
+
     def learn(self, opened: OpenRows) -> None:
         """Leave encoding to a source that writes what it computes to a disk: a code takes less room there than a value.
 
@@ -219,7 +231,8 @@ class _Reader:
         """
         if not isinstance(opened, OpenSource) or not opened.is_spark or self._with_rows:
             return
-        for column, rule in self._rules.items():
+        for column in self._read_columns():
+            rule = self._rules[column]
             if column not in self._numbers and not self._is_spread(column):
                 with suppress(NotCountedThereError):
                     learned = learn_column(opened.connection, opened.table, rule)
@@ -231,8 +244,8 @@ class _Reader:
         expressions = [
             self._coded[column].codes(opened.table)
             if isinstance(opened, OpenSource) and column in self._coded
-            else opened.expression(column, need_of(domain))
-            for column, domain in self._domains.items()
+            else opened.expression(column, need_of(self._domains[column]))
+            for column in self._read_columns()
         ]
         if (identifier := self.agreement.records.identifier) is not None:
             expressions.append(opened.expression(identifier, "text"))
@@ -244,16 +257,17 @@ class _Reader:
         n_records = 0
         self.learn(opened)
         for batch in opened.batches(self.expressions(opened), sorted_by=identifier):
-            for column, domain in self._domains.items():
+            for column in self._read_columns():
                 if column in self._coded:
                     codes = batch.column(column).to_numpy(zero_copy_only=False)
-                    self._codes[column].append(codes.astype(np.min_scalar_type(domain.size)))
+                    self._codes[column].append(codes.astype(np.min_scalar_type(self._domains[column].size)))
                 else:
                     self._encode(column, batch, n_records)
             if identifier is not None:
                 rules = self.agreement.records.identifier_rules
                 self._identifiers.append(normalize_batch(texts_of(batch.column(identifier)), rules))
             n_records += batch.num_rows
+        self._derive()
         fragment = Fragment(
             self.party,
             n_records,
@@ -269,6 +283,16 @@ class _Reader:
         if self.agreement.mechanism.drops_missing:
             fragment = self._without_missing(fragment)
         return fragment, self._tallies.overview(rows=n_records, records=fragment.n_records)
+
+    def _derive(self) -> None:
+        """Encode what is derived from events, by the rules of any other column."""
+        if not self._derived:
+            return
+        first = 0
+        for batch in derived_batches(self.agreement, self.party, self._events, self._identifiers):
+            for column in self._derived:
+                self._encode(column, batch, first)
+            first += batch.num_rows
 
     def _encode(self, column: str, batch: Any, first: int) -> None:
         rule = self._rules[column]

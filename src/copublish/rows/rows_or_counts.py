@@ -31,7 +31,15 @@ from copublish.rows.reading import (
     refuse_unagreed_source,
     subject_of,
 )
-from copublish.rows.sources import OpenSource, Source, is_ibis_table, open_source, streams_rows
+from copublish.rows.sources import (
+    OpenSource,
+    Source,
+    events_of,
+    is_ibis_table,
+    open_source,
+    people_of,
+    streams_rows,
+)
 from copublish.types import Codes, IntArray
 
 CELL = "cell"
@@ -261,16 +269,17 @@ def look_at_rows_or_counts(
     """
     if refuse_unagreed_source(agreement, party, source) is None:
         return empty_fragment(agreement, party), None
-    if with_rows and not streams_rows(source):
+    people = people_of(source)
+    if with_rows and not streams_rows(people):
         raise FragmentError(party, ["Rows of these data stay where they are, so they have no numbers. Leave out rows."])
     why = why_rows(agreement)
-    if why is None and counts_there(source) and not with_rows:
+    if why is None and counts_there(people) and not with_rows:
         try:
-            counted = _count(agreement, party, source)
+            counted = _count(agreement, party, people)
             return counted, _overview(agreement, counted)
         except NotCountedThereError as exc:
             why = str(exc)
-    if not streams_rows(source):
+    if not all(map(streams_rows, (people, *events_of(source).values()))):
         raise SourceError(NO_ROWS.format(where=f"the data of party '{party}'", why=why))
     return read_and_look(agreement, party, source, with_rows=with_rows)
 

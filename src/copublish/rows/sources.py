@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from copublish.files.regular import open_regular
 from copublish.rows.csv_files import ROWS_PER_BATCH, OpenFile, csv_options, csv_problem, open_file
 from copublish.rows.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
 from copublish.rows.duckdb_settings import NOTHING_ELSE, only
-from copublish.rows.encoding import Need, column_expression
+from copublish.rows.encoding import Need, ReadsAs, column_expression, reads_as
 from copublish.rows.spark import analyze, silence_queries, spark_batches
 
 if TYPE_CHECKING:
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
 
 # Libraries that take long to load are loaded where they are used: most commands and the engine's worker need none.
 Source: TypeAlias = (
-    "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table | duckdb.DuckDBPyRelation | ibis.Table"
+    "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table | duckdb.DuckDBPyRelation | ibis.Table | "
+    "DataWithEvents"
 )
 
 FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
 
 RELATION = "DuckDBPyRelation"
+
+TEXT_AS_BYTES = {"postgres": "convert_to", "pyspark": "encode"}
+"""Functions of servers that give the bytes of a text, by Ibis's name of the server."""
 
 STREAMING_BACKENDS = ("duckdb", "postgres", "pyspark")
 """Of an Ibis table. Others may collect all rows in memory first, so they are asked for counts alone."""
@@ -65,6 +69,44 @@ def source_from(data: str | Path, table: str | None = None) -> Path | DatabaseTa
     return Path(data)
 
 
+@dataclass(frozen=True, repr=False)
+class DataWithEvents:
+    """A party's data, and where it has the event tables from which agreed attributes are derived.
+
+    Attributes:
+        data: One row for each person: anything that `copublish.run` takes as data.
+        events: For every table that the agreement names, where it is: the same kinds of data.
+    """
+
+    data: Source
+    events: Mapping[str, Source]
+
+
+def people_of(source: Source) -> Source:
+    """The rows of people, without event tables."""
+    return source.data if isinstance(source, DataWithEvents) else source
+
+
+def events_of(source: Source) -> Mapping[str, Source]:
+    """The event tables that go with a source."""
+    return source.events if isinstance(source, DataWithEvents) else {}
+
+
+def text_as_bytes(server: str, text: Any) -> Any:
+    """Expression of a server for the bytes of a text in UTF-8."""
+    import ibis
+    import ibis.expr.datatypes as dt
+
+    signature = ((dt.string, dt.string), dt.binary)
+    function = ibis.udf.scalar.builtin(_no_body, name=TEXT_AS_BYTES[server], signature=signature)
+    return function(text, ibis.literal("UTF-8"))
+
+
+def _no_body(text: str, encoding: str) -> bytes:
+    """Placeholder: the server has the function."""
+    raise NotImplementedError
+
+
 def has_order(source: Source | None) -> bool:
     """Whether the rows of a source have an order of their own: those of files and data frames do, a query's do not."""
     return not isinstance(source, DatabaseTable) and type(source).__name__ != RELATION and not is_ibis_table(source)
@@ -88,6 +130,9 @@ def without_connection(source: Source) -> Source:
     Raises:
         SourceError: If it cannot be read, or is an Ibis table, whose rows are to stay where they are.
     """
+    if isinstance(source, DataWithEvents):
+        events = {name: without_connection(table) for name, table in source.events.items()}
+        return DataWithEvents(without_connection(source.data), events)
     if is_ibis_table(source):
         raise SourceError(
             "An Ibis table lives in the process that opened it, and here every party has one of its own. Give "
@@ -114,9 +159,19 @@ class OpenSource:
         """The names of its columns."""
         return tuple(self.table.columns)
 
-    def expression(self, column: str, need: Need) -> Any:
-        """What encoding needs of a column."""
-        return column_expression(self.table[column], need).name(column)
+    def expression(self, column: str, need: Need, *, name: str | None = None) -> Any:
+        """What encoding needs of a column.
+
+        Args:
+            column: Which.
+            need: What of it.
+            name: How the result is called; as the column is, if not given.
+        """
+        return column_expression(self.table[column], need).name(name or column)
+
+    def reads_as(self, column: str) -> ReadsAs:
+        """What a column's type says that its values can be."""
+        return reads_as(self.table[column].type())
 
     @property
     def is_spark(self) -> bool:
@@ -149,6 +204,32 @@ class OpenSource:
             ordered = selected if sorted_by is None else selected.order_by(sorted_by)
             return spark_batches(self.connection, ordered, rows_per_batch=ROWS_PER_BATCH)
         return iter(self.connection.to_pyarrow_batches(selected, chunk_size=ROWS_PER_BATCH))
+
+
+    @property
+    def is_server(self) -> bool:
+        """Whether another program computes, with memory of its own."""
+        return self.connection.name in TEXT_AS_BYTES
+
+    def grouped_batches(self, expressions: Sequence[Any], *, count: str) -> Iterator[pa.RecordBatch]:
+        """As `batches`, with equal rows once: a server groups them.
+
+        Texts are grouped by their bytes: to a collation 'a' can be 'A'.
+
+        Args:
+            expressions: What is computed.
+            count: The name of a column with the number of equal rows.
+        """
+        selected = self.table.select(expressions)
+        texts = [name for name, kind in selected.schema().items() if kind.is_string()]
+        as_bytes = selected.mutate(**{name: text_as_bytes(self.connection.name, selected[name]) for name in texts})
+        grouped = as_bytes.group_by(as_bytes.columns).aggregate(**{count: as_bytes.count().cast("int64")})
+        for batch in OpenSource(grouped, self.connection).batches([grouped[name] for name in grouped.columns]):
+            columns = [batch.column(name) for name in grouped.columns]
+            yield pa.record_batch(
+                [c.cast(pa.string()) if name in texts else c for name, c in zip(grouped.columns, columns, strict=True)],
+                names=list(grouped.columns),
+            )
 
 
 OpenRows: TypeAlias = OpenSource | OpenFile
