@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from copublish.errors import InvalidInputsError
     from copublish.party.detached.jobs import job, list_jobs, start_job
-    from copublish.party.detached.runs import BeforeRun, before_run, follow, list_runs, start, stop
+    from copublish.party.detached.runs import BeforeRun, before_run, data_of_run, follow, list_runs, start, stop
     from copublish.party.detached.status import Job, Run
 else:
     __getattr__, __dir__ = lazy_names(
@@ -17,7 +17,15 @@ else:
         {
             "copublish.errors": ("InvalidInputsError",),
             "copublish.party.detached.jobs": ("job", "list_jobs", "start_job"),
-            "copublish.party.detached.runs": ("BeforeRun", "before_run", "follow", "list_runs", "start", "stop"),
+            "copublish.party.detached.runs": (
+                "BeforeRun",
+                "before_run",
+                "data_of_run",
+                "follow",
+                "list_runs",
+                "start",
+                "stop",
+            ),
             "copublish.party.detached.status": ("Job", "Run"),
         },
     )
@@ -28,6 +36,7 @@ __all__ = [
     "Job",
     "Run",
     "before_run",
+    "data_of_run",
     "follow",
     "job",
     "list_jobs",

@@ -140,13 +140,13 @@ class Derived(Section):
     @model_validator(mode="after")
     def _check_columns(self) -> Derived:
         if self.function in OF_ROWS and self.column is not None:
-            raise ValueError(f'as = "{self.function}" counts rows and reads no column. Remove \'column\'')
+            raise ValueError(f"as = \"{self.function}\" counts rows and reads no column. Remove 'column'")
         if self.function not in OF_ROWS and self.column is None:
             raise ValueError(f"as = \"{self.function}\" needs a column of '{self.source}': name it in 'column'")
         if self.function in IN_ORDER and self.by is None:
-            raise ValueError(f'as = "{self.function}" needs a column to order rows by: name it in \'by\'')
+            raise ValueError(f"as = \"{self.function}\" needs a column to order rows by: name it in 'by'")
         if self.function not in IN_ORDER and self.by is not None:
-            raise ValueError(f'as = "{self.function}" orders no rows. Remove \'by\'')
+            raise ValueError(f"as = \"{self.function}\" orders no rows. Remove 'by'")
         return self
 
     @property
@@ -208,9 +208,7 @@ def _values(name: str, kind: str, agreement: Agreement) -> Iterator[str]:
         return
     if derived.function in GIVES_NUMBERS and kind != "numerical":
         yield f'{place}.derived: as = "{derived.function}" gives numbers. Write kind = "numerical" with bounds'
-    if derived.function == "any" and (
-        attribute.kind != "categorical" or set(attribute.tree.leaves()) != {NO, YES}
-    ):
+    if derived.function == "any" and (attribute.kind != "categorical" or set(attribute.tree.leaves()) != {NO, YES}):
         yield f'{place}.derived: as = "any" gives "{NO}" or "{YES}". Write kind = "categorical", values = ["no", "yes"]'
     own = attribute.missing_spellings
     spellings = agreement.records.missing_spellings if own is None else own

@@ -154,9 +154,7 @@ def looks_like_data_of(agreement: Agreement, present: Sequence[str]) -> str | No
     for party in agreement.owners:
         derived = agreement.derived_at(party)
         own = [
-            column
-            for column in agreement.attributes
-            if agreement.holders(column) == (party,) and column not in derived
+            column for column in agreement.attributes if agreement.holders(column) == (party,) and column not in derived
         ]
         shares[party] = sum(column in present for column in own) / len(own) if own else 0.0
     best = max(shares, key=lambda party: shares[party])

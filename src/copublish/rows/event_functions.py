@@ -1,7 +1,7 @@
 """Functions of each person's rows in event tables, computed by DuckDB in little memory.
 
-Every function is one of a multiset of rows. Ties go by content: the smaller value, or for `last` the larger one. Sums add
-whole millionths, since sums of floats depend on their order.
+Every function is one of a multiset of rows. Ties go by content: the smaller value, or for `last` the larger one. Sums
+add whole millionths, since sums of floats depend on their order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from copublish.files.scratch import Scratch
 from copublish.rows.csv_files import ROWS_PER_BATCH
 
 if TYPE_CHECKING:
-    import duckdb
+    pass
 
 LARGEST_SUMMAND = 10**12
 """Numbers of events past it, on either side of zero, add as much as it does to sums and means: enough for money of any
@@ -111,9 +111,7 @@ class EventStore:
             "CREATE TABLE persons AS SELECT id, row_number() OVER () AS person FROM "
             "(SELECT DISTINCT id FROM listed WHERE id <> '')"
         )
-        self._connection.execute(
-            "CREATE TABLE places AS SELECT place, person FROM listed LEFT JOIN persons USING (id)"
-        )
+        self._connection.execute("CREATE TABLE places AS SELECT place, person FROM listed LEFT JOIN persons USING (id)")
         self._connection.unregister("listed")
         return self
 

@@ -1,8 +1,9 @@
 """Attributes that are derived from event tables: one value for each person, from that person's rows alone.
 
-Rows of events become values in three steps. The source hands over the columns that functions read; a server groups equal
-rows first. Here every row gets its person and, for each attribute, whether it counts: identifiers, conditions, missing
-values and numbers are read as everywhere else. DuckDB then computes the functions, on disk where memory is short.
+Rows of events become values in three steps. The source hands over the columns that functions read; a server groups
+equal rows first. Here every row gets its person and, for each attribute, whether it counts: identifiers, conditions,
+missing values and numbers are read as everywhere else. DuckDB then computes the functions, on disk where memory is
+short.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def refuse_unfit_events(agreement: Agreement, party: str, events: Mapping[str, S
             columns = ", ".join(f"'{task.name}'" for task in tasks)
             problems.append(
                 f"{columns}: derived from the event table '{table}', and it is not known where yours is. Say so with "
-                f"--events {table}=FILE, in party.toml with events = {{ {table} = \"FILE\" }}, or with DataWithEvents."
+                f'--events {table}=FILE, in party.toml with events = {{ {table} = "FILE" }}, or with DataWithEvents.'
             )
             continue
         with open_rows(events[table], _subject(party, table)) as opened:
@@ -132,21 +133,19 @@ def _type_problems(task: _Task, table: str, opened: OpenRows) -> Iterator[str]:
     for column, need in dict.fromkeys(task.needs()):
         if need == "number" and opened.reads_as(column) == "neither":
             yield (
-                f"Column '{task.name}' is derived from numbers in column '{column}' of the event table '{table}', and by "
-                "its type it has none: dates and the like are no numbers."
+                f"Column '{task.name}' is derived from numbers in column '{column}' of the event table '{table}', and "
+                "by its type it has none: dates and the like are no numbers."
             )
     if (where := derived.where) is None or (where.at_least is None and where.below is None):
         return
     if where.texts and opened.reads_as(where.column) == "number":
         yield (
-            f"Column '{task.name}' compares column '{where.column}' of the event table '{table}' with a text, and by its "
-            "type it has numbers. Write numbers in 'at_least' and 'below', without quotes."
+            f"Column '{task.name}' compares column '{where.column}' of the event table '{table}' with a text, and by "
+            "its type it has numbers. Write numbers in 'at_least' and 'below', without quotes."
         )
 
 
-def _shared_tables(
-    agreement: Agreement, party: str, events: Mapping[str, Source], people: Source
-) -> Iterator[str]:
+def _shared_tables(agreement: Agreement, party: str, events: Mapping[str, Source], people: Source) -> Iterator[str]:
     """A table under two identifiers: a row that belongs to two people would change two records."""
     whose: list[tuple[Source, str]] = [(people, str(agreement.records.identifier))]
     for table, tasks in _tasks(agreement, party).items():
@@ -167,7 +166,6 @@ def _is_same(source: Source, other: Source) -> bool:
         return True
     by_name = type(source) is type(other) and type(source).__module__.startswith(("copublish.", "pathlib", "builtins"))
     return by_name and bool(source == other)
-
 
 
 def _names(tasks: Sequence[_Task]) -> dict[tuple[str, Need], str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import pyarrow as pa
 
@@ -81,13 +81,20 @@ class DataWithEvents:
     data: Source
     events: Mapping[str, Source]
 
+    def __str__(self) -> str:
+        return str(self.data)
 
-def people_of(source: Source) -> Source:
+
+@overload
+def people_of(source: None) -> None: ...
+@overload
+def people_of(source: Source) -> Source: ...
+def people_of(source: Source | None) -> Source | None:
     """The rows of people, without event tables."""
     return source.data if isinstance(source, DataWithEvents) else source
 
 
-def events_of(source: Source) -> Mapping[str, Source]:
+def events_of(source: Source | None) -> Mapping[str, Source]:
     """The event tables that go with a source."""
     return source.events if isinstance(source, DataWithEvents) else {}
 
@@ -204,7 +211,6 @@ class OpenSource:
             ordered = selected if sorted_by is None else selected.order_by(sorted_by)
             return spark_batches(self.connection, ordered, rows_per_batch=ROWS_PER_BATCH)
         return iter(self.connection.to_pyarrow_batches(selected, chunk_size=ROWS_PER_BATCH))
-
 
     @property
     def is_server(self) -> bool:

@@ -194,7 +194,8 @@ def _seconds_of(cost: Mapping[str, Any] | None) -> float | None:
 
 
 def _preflight(situation: Situation, name: str, table: str) -> Preflight:
-    data = chosen(situation.desk, name, table)
+    given = chosen(situation.desk, name, table)
+    data = cp.runs.data_of_run(situation.desk.agreement_file, given, party=situation.party)
     checked = cp.check(situation.desk.agreement_file, situation.party, data)
     return Preflight(checked=checked, data=name, table=table)
 
