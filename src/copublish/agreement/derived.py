@@ -172,7 +172,7 @@ def derived_words(agreement: Agreement) -> list[str]:
 
 def broken_derivation_rules(agreement: Agreement) -> Iterator[str]:
     """Yield one sentence for every rule about derived attributes that the agreement breaks."""
-    same: dict[tuple[str, tuple[str, ...]], str] = {}
+    same: dict[tuple[str, str, tuple[str, ...]], str] = {}
     whose: dict[tuple[str, str], tuple[str, str]] = {}
     for name, attribute in agreement.attributes.items():
         derived, place = attribute.derived, f"attributes.{name}.derived"
@@ -195,7 +195,7 @@ def broken_derivation_rules(agreement: Agreement) -> Iterator[str]:
                     f"to the one in '{identifier}'. A row has one person: what two people share would change two "
                     "records. Take one of the columns"
                 )
-        twin = same.setdefault((derived.model_dump_json(), agreement.holders(name)), name)
+        twin = same.setdefault((attribute.kind, derived.model_dump_json(), agreement.holders(name)), name)
         if twin != name:
             yield f"{place}: it is the same as that of '{twin}'. Remove one of them"
 

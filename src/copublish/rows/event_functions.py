@@ -96,7 +96,6 @@ class EventStore:
     def __init__(self, identifiers: Sequence[pa.Array]) -> None:
         self._identifiers = pa.chunked_array(identifiers, pa.string())
         self._held = ExitStack()
-        self._derived: list[tuple[str, str, str]] = []
 
     def __enter__(self) -> EventStore:
         import duckdb
@@ -156,24 +155,16 @@ class EventStore:
         finally:
             self._connection.unregister("given")
 
-    def derive(self, name: str, chosen: Chosen) -> None:
-        """Compute a function of the rows that were added last.
+    def derive(self, name: str, chosen: Chosen) -> Iterator[pa.RecordBatch]:
+        """Yield a function of the rows that were added last, for every row of the party in its order.
 
         Args:
-            name: The attribute.
+            name: The name of the one column.
             chosen: The function.
         """
-        table = f"derived{len(self._derived)}"
-        self._connection.execute(f"CREATE TABLE {table} AS {chosen.query()}")
-        self._derived.append((name, table, chosen.without_rows))
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield everything that was derived, for every row of the party in its order."""
-        names = [name for name, _, _ in self._derived]
-        values = ", ".join(
-            f"coalesce({table}.value, {empty}) AS v{number}" for number, (_, table, empty) in enumerate(self._derived)
+        value = f"coalesce(value, {chosen.without_rows}) AS value"
+        found = self._connection.execute(
+            f"SELECT {value} FROM places LEFT JOIN ({chosen.query()}) USING (person) ORDER BY place"  # noqa: S608
         )
-        joins = " ".join(f"LEFT JOIN {table} USING (person)" for _, table, _ in self._derived)
-        found = self._connection.execute(f"SELECT {values} FROM places {joins} ORDER BY place")  # noqa: S608
         for batch in found.to_arrow_reader(ROWS_PER_BATCH):
-            yield batch.rename_columns(names)
+            yield batch.rename_columns([name])

@@ -185,7 +185,9 @@ def _expressions(agreement: Agreement, tasks: Sequence[_Task], opened: OpenRows)
 def derived_batches(
     agreement: Agreement, party: str, events: Mapping[str, Source], identifiers: Sequence[pa.Array]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the derived attributes of a party's rows, in their order, as a source would: a value or null for each.
+    """Yield what is derived for a party's rows, one attribute after the other, in batches with the one column.
+
+    Values stand in the order of the rows, as a source would give them: a value or null for each row.
 
     Args:
         agreement: What is agreed.
@@ -207,9 +209,7 @@ def derived_batches(
             with open_rows(events[table], _subject(party, table)) as opened, _told_about(party, table):
                 store.add(_schema(tasks), _rows(agreement, tasks, opened))
                 for number, task in enumerate(tasks):
-                    store.derive(task.name, _chosen(task, number, _names(tasks)))
-        with _told_about(party, "', '".join(tables)):
-            yield from store.batches()
+                    yield from store.derive(task.name, _chosen(task, number, _names(tasks)))
 
 
 @contextmanager

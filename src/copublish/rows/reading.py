@@ -288,11 +288,11 @@ class _Reader:
         """Encode what is derived from events, by the rules of any other column."""
         if not self._derived:
             return
-        first = 0
+        encoded = dict.fromkeys(self._derived, 0)
         for batch in derived_batches(self.agreement, self.party, self._events, self._identifiers):
-            for column in self._derived:
-                self._encode(column, batch, first)
-            first += batch.num_rows
+            (column,) = batch.schema.names
+            self._encode(column, batch, encoded[column])
+            encoded[column] += batch.num_rows
 
     def _encode(self, column: str, batch: Any, first: int) -> None:
         rule = self._rules[column]
