@@ -47,6 +47,12 @@ IN_WORDS: dict[Function, str] = {
 }
 
 
+ROW_OF_ONE_PERSON = (
+    "A row of an event table is about the one person whom its identifier names: what it says of others is not protected "
+    "as theirs. Rows of people whom the owner does not list count nowhere."
+)
+
+
 def _as_list(value: object) -> object:
     return value if isinstance(value, list | tuple) else (value,)
 
@@ -162,12 +168,13 @@ def _shown(value: str | Decimal) -> str:
 
 
 def derived_words(agreement: Agreement) -> list[str]:
-    """A sentence for every attribute that owners derive from events."""
-    return [
-        f"'{name}' is {attribute.derived.words}, for each person at its owner."
+    """A sentence for every attribute that owners derive from events, and what they rest on; nothing without any."""
+    found = [
+        f"'{name}' is {attribute.derived.words}; each owner computes it for each of its people."
         for name, attribute in agreement.attributes.items()
         if attribute.derived is not None
     ]
+    return [*found, ROW_OF_ONE_PERSON] if found else []
 
 
 def broken_derivation_rules(agreement: Agreement) -> Iterator[str]:

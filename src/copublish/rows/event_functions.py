@@ -32,7 +32,7 @@ UNITS = 10**6
 MEMORY_MIB = 192
 """What DuckDB keeps in memory; the rest is in a folder that only this user can enter."""
 
-THREADS = 2
+THREADS = 1
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class EventStore:
         quoted = str(folder).replace("'", "''")
         self._connection.execute(
             f"SET memory_limit = '{MEMORY_MIB}MiB'; SET temp_directory = '{quoted}'; SET threads = {THREADS}; "
-            "SET preserve_insertion_order = false; SET python_enable_replacements = false; "
+            "SET preserve_insertion_order = false; SET enable_progress_bar = false; SET python_enable_replacements = false; "
             "SET autoinstall_known_extensions = false; SET autoload_known_extensions = false"
         )
 
