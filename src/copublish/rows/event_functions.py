@@ -29,8 +29,9 @@ kind, and a sum of all rows that there are fits 128 bits."""
 UNITS = 10**6
 """Sums and means add numbers with six decimals."""
 
-MEMORY_MIB = 192
-"""What DuckDB keeps in memory; the rest is in a folder that only this user can enter."""
+MEMORY_MIB, PEOPLE_PER_MIB = 128, 8_000
+"""What DuckDB keeps in memory, more with more than a million people; the rest is in a folder that only this user can
+enter."""
 
 THREADS = 1
 
@@ -119,9 +120,11 @@ class EventStore:
 
     def _set_up(self, folder: Path) -> None:
         quoted = str(folder).replace("'", "''")
+        memory = max(MEMORY_MIB, len(self._identifiers) // PEOPLE_PER_MIB)
         self._connection.execute(
-            f"SET memory_limit = '{MEMORY_MIB}MiB'; SET temp_directory = '{quoted}'; SET threads = {THREADS}; "
-            "SET preserve_insertion_order = false; SET enable_progress_bar = false; SET python_enable_replacements = false; "
+            f"SET memory_limit = '{memory}MiB'; SET temp_directory = '{quoted}'; SET threads = {THREADS}; "
+            "SET preserve_insertion_order = false; SET enable_progress_bar = false; "
+            "SET python_enable_replacements = false; "
             "SET autoinstall_known_extensions = false; SET autoload_known_extensions = false"
         )
 
