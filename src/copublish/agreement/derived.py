@@ -48,8 +48,8 @@ IN_WORDS: dict[Function, str] = {
 
 
 ROW_OF_ONE_PERSON = (
-    "A row of an event table is about the one person whom its identifier names: what it says of others is not protected "
-    "as theirs. Rows of people whom the owner does not list count nowhere."
+    "A row of an event table is about the one person whom its identifier names: what it says of others is not "
+    "protected as theirs. Rows of people whom the owner does not list count nowhere."
 )
 
 

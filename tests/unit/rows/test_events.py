@@ -418,3 +418,37 @@ def test_a_duckdb_file_gives_what_a_loop_finds(tmp_path: Path) -> None:
         connection.register("given", table_of(rows))
         connection.execute("CREATE TABLE visits AS SELECT * FROM given")
     assert_same(EVERYTHING, with_visits(cp.DatabaseTable(tmp_path / "visits.duckdb", "visits")), rows)
+
+
+COUNTED = {"visits": attribute("count")}
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (pa.table({"id": PEOPLE}), "derived from the event table 'visits', and it is not known where yours is"),
+        (with_visits(pa.table({"x": ["1"]})), "has no column 'id', which says whose row it is"),
+        (with_visits(pa.table({"id": ["ada"]})), "column 'x' of the event table 'visits', which has none"),
+        (with_visits(pa.table({"id": ["ada"], "x": pa.array([0], pa.date32())})), "dates and the like are no numbers"),
+        (
+            cp.DataWithEvents(pa.table({"id": PEOPLE, "cost": [""] * 7}), {"visits": table_of([])}),
+            "it is derived from the event table 'visits'",
+        ),
+    ],
+)
+def test_check_says_what_is_wrong_with_an_event_table(source: Any, sentence: str) -> None:
+    checked = cp.check(agreed({"cost": attribute("sum")}), "hospital", source)
+    assert sentence in " ".join(checked.problems)
+
+
+def test_a_table_under_two_identifiers_is_refused() -> None:
+    other = attribute("sum", identifier="payee")
+    with pytest.raises(cp.AgreementError, match="what two people share would change two records"):
+        agreed({"visits": attribute("count"), "paid": other})
+
+
+def test_a_definition_is_part_of_the_hash_and_of_what_is_described() -> None:
+    counted = agreed(COUNTED)
+    assert counted.hash != agreed({"visits": attribute("count", {"equals": "a"})}).hash
+    assert "derived" not in PLAIN.canonical()
+    assert "'visits' is the number of rows in 'visits'" in " ".join(cp.describe(counted).assumptions)
