@@ -40,6 +40,11 @@ def faults_of_two(generator: random.Random, random_moments: int) -> list[Fault]:
     for number in range(random_moments):
         delay = generator.uniform(0, 8)
         found.append(partial(faults.killed, who=NAMES[number % 2], phase="listening", delay=delay))
+    found += [partial(faults.killed_while_compared, who=who) for who in NAMES]
+    for phase in ("met", "specialization", "writing"):
+        for who in NAMES:
+            delay = generator.uniform(0, 0.1 if phase == "writing" else 0.8)
+            found.append(partial(faults.killed, who=who, phase=phase, delay=delay, is_hidden=True))
     for phase in ("alignment", "leaf counts"):
         found.append(partial(faults.killed, who="bank", phase=phase, delay=0.2, worker=True))
     found += [partial(faults.shard_worker_killed, who=who) for who in NAMES]

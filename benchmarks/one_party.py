@@ -22,7 +22,7 @@ from copublish.party.local.processes import throwaway_ledger
 from copublish.party.session import RunSettings, ready_party, run_party
 from copublish.progress import no_progress
 from copublish.release.prepare import prepare
-from process_numbers import cpu_seconds
+from process_numbers import cpu_seconds, peak_mib
 
 BEGIN = """
 import gc, pickle, sys
@@ -65,7 +65,7 @@ class Party:
         return [sys.executable, "-c", BEGIN, str(Path(__file__).parent), str(file)]
 
     def run(self) -> None:
-        """Run this party in this process, and write its release and the processor time it took."""
+        """Run this party in this process; write its release, its processor time and its largest process."""
         told = Telling()
         file = self.data.with_suffix(".db")
         file.unlink(missing_ok=True)  # of a release before
@@ -86,21 +86,22 @@ class Party:
             recorder=told,
         )
         self.data.with_suffix(".cpu").write_text(str(cpu_seconds() + told.worker_cpu_seconds))
+        self.data.with_suffix(".peak").write_text(str(max(peak_mib(), told.worker_mib)))
 
 
 class Telling:
     """Tells when a phase is done."""
 
     def __init__(self) -> None:
-        self.worker_cpu_seconds = 0.0
+        self.worker_cpu_seconds = self.worker_mib = 0.0
 
     def asked(self, request: object, seconds: float, bytes_sent: int) -> None:
         """Tell which phase a request belonged to."""
         print(phase_of(request), flush=True)
 
     def ends(self, process: int) -> None:
-        """Note the worker's processor time while it is still there."""
-        self.worker_cpu_seconds = cpu_seconds(process)
+        """Note the worker's processor time and memory while it is still there."""
+        self.worker_cpu_seconds, self.worker_mib = cpu_seconds(process), peak_mib(process)
 
 
 PHASES = {

@@ -75,6 +75,8 @@ BENCHMARKS = (
     Entry("wide_area", BETWEEN, 2),
     Entry("alignment", BETWEEN, 2),
     Entry("alignment_of_many", BETWEEN, 20),
+    Entry("hidden_join", BETWEEN, 2),
+    Entry("hidden_membership", BETWEEN, 12),
     Entry("release_speed", IDEAL, 1),
     Entry("microaggregation", IDEAL, 3),
     Entry("accuracy", USEFUL, 5),

@@ -55,11 +55,12 @@ class Phase:
 
 @dataclass(frozen=True)
 class Measured:
-    """One release."""
+    """One release, its processor time, and the memory of the largest process of a party."""
 
     name: str
     seconds: float
     cpu_seconds: float
+    peak_mib: float
     phases: dict[str, Phase]
     files: dict[str, bytes]
     release: cp.Release
@@ -118,11 +119,12 @@ def measure_release(
             raise SystemExit(f"{name}: a party failed; its own message is above.")
         seconds = time.perf_counter() - start
         cpu = sum(float(party.data.with_suffix(".cpu").read_text()) for party in parties)
+        peak = max(float(party.data.with_suffix(".peak").read_text()) for party in parties)
         loaded = [cp.load_release(party.release) for party in parties]
         releases = [release.files() for release in loaded]
     if releases[0] != releases[1]:
         raise SystemExit(f"{name}: the parties hold different releases.")
-    return Measured(name, seconds, cpu, phases, releases[0], loaded[0])
+    return Measured(name, seconds, cpu, peak, phases, releases[0], loaded[0])
 
 
 def follow(process: subprocess.Popen[str], hosts: TwoHosts | None) -> dict[str, Phase]:

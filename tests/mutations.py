@@ -72,6 +72,9 @@ class Mutation:
 NOISE, STATISTICAL, CONTRACT, SECURE = "tests/unit/kernel/noise", "tests/statistical", "tests/contract", "tests/secure"
 ENGINES = f"{CONTRACT}/test_every_engine.py"
 NEIGHBORS = f"{SECURE}/test_neighbors.py"
+HIDDEN_RUNS = "tests/unit/kernel/test_main_path_hidden_membership.py"
+RECEIPTS = "tests/unit/party/test_evidence_exchange_receipts.py"
+COMPARING = "tests/unit/engines/comparing"
 CONCENTRATED = "tests/unit/kernel/accounting/test_concentrated.py"
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -113,6 +116,30 @@ MUTATIONS: tuple[Mutation, ...] = (
         (f"{NOISE}/test_geometric.py::test_threshold_planes_spell_the_thresholds_and_cannot_be_changed",),
     ),
     Mutation(
+        "a pool that is too small for the noise on common people",
+        "kernel/noise/hidden_size.py",
+        "while self.delta * total < _WEIGHT_OF_AN_END:",
+        "while self.delta * total < _WEIGHT_OF_AN_END // 2:",
+        (f"{NOISE}/test_hidden_size.py::test_one_person_shows_as_agreed_in_every_set_of_outcomes",),
+    ),
+    Mutation(
+        "weights of the noise on common people grow a little too fast",
+        "kernel/noise/hidden_size.py",
+        "middle = middle * growth >> _GROWTH_BITS",
+        "middle = -(-middle * growth * 101 // 100 >> _GROWTH_BITS)",
+        (f"{NOISE}/test_hidden_size.py::test_one_person_shows_as_agreed_in_every_set_of_outcomes",),
+    ),
+    Mutation(
+        "an exchange of people costs another owner's view only what other values cost",
+        "kernel/accounting/membership.py",
+        "max(cost.replace, added)",
+        "cost.replace",
+        (
+            "tests/unit/kernel/certificate/test_promise_hidden_membership.py"
+            "::test_a_large_price_of_the_number_counts_for_an_exchange_too",
+        ),
+    ),
+    Mutation(
         "noise of a table is shared by its cells",
         "kernel/programs/packing.py",
         "return cast(IntArray, (drawn[:n] - drawn[n : 2 * n]).reshape(1, n))",
@@ -135,6 +162,56 @@ MUTATIONS: tuple[Mutation, ...] = (
         "handicap = self._drawn[noise.rate, places].pop(0)",
         "handicap = self._drawn[noise.rate, places][0]",
         (f"{CONTRACT}/test_engine.py::test_noise_drawn_ahead_gives_the_selections_that_noise_drawn_in_time_gives",),
+    ),
+    # --- joins that hide membership ---
+    Mutation(
+        "points under both factors keep the order of the list",
+        "engines/comparing/hidden_join.py",
+        "self._exchange(HIDDEN_BOTH, shuffled(their_ab), n_own)",
+        "self._exchange(HIDDEN_BOTH, their_ab, n_own)",
+        (f"{COMPARING}/test_hidden_join.py::test_two_owners_place_any_lists",),
+    ),
+    Mutation(
+        "names have no factor of their own",
+        "engines/comparing/hidden_join.py",
+        "their_abc = self._multiplied(by, self._c, their_ab)",
+        "their_abc = their_ab",
+        (f"{COMPARING}/test_hidden_join.py::test_two_owners_place_any_lists", f"{COMPARING}/test_hidden_join_views.py"),
+    ),
+    Mutation(
+        "names are asked for without a factor that hides them",
+        "engines/comparing/hidden_join.py",
+        "self._a, self._c, self._r = Factor(draw), Factor(draw), Factor(draw)",
+        "self._a, self._c, self._r = Factor(draw), Factor(draw), Factor.of(1)",
+        (f"{COMPARING}/test_hidden_join_views.py",),
+    ),
+    Mutation(
+        "the number of common people has no noise",
+        "engines/comparing/hidden_join.py",
+        "noise = self._size.draw(self._draw)",
+        "noise = pool // 2",
+        (f"{COMPARING}/test_hidden_join.py::test_the_number_of_rows_is_that_of_the_union_less_both_owners_noise",),
+    ),
+    Mutation(
+        "lists are not padded",
+        "engines/comparing/hidden_join.py",
+        "made_up = at_most - n_people + pool - noise",
+        "made_up = pool - noise",
+        (f"{COMPARING}/test_hidden_join.py::test_lists_have_public_lengths_whoever_is_on_them",),
+    ),
+    Mutation(
+        "other rows at the other owner do not matter",
+        "engines/comparing/hidden_join.py",
+        "if self._messenger.receive(self._peer, UNION_DIGEST) != theirs or have_repeated(union):",
+        "if have_repeated(union):",
+        (f"{COMPARING}/test_hidden_join.py",),
+    ),
+    Mutation(
+        "a helper may give two people one row",
+        "engines/comparing/pseudonyms.py",
+        "or len(np.unique(given)) != length:",
+        "or False:",
+        (f"{COMPARING}/test_hidden_join.py::test_rows_that_a_helper_cannot_have_drawn_are_refused",),
     ),
     # --- masks ---
     Mutation(
@@ -220,6 +297,45 @@ MUTATIONS: tuple[Mutation, ...] = (
         (f"{CONCENTRATED}::test_a_filter_refuses_what_is_one_part_too_many_and_parts_of_another_budget",),
     ),
     # --- charges ---
+    Mutation(
+        "the number of common people is never charged",
+        "kernel/main_path.py",
+        "    if cost != NOTHING:\n        ledger.charge_size(",
+        "    if cost == NOTHING:\n        ledger.charge_size(",
+        (f"{HIDDEN_RUNS}::test_nobody_compares_before_every_ledger_has_the_charge_and_every_head_was_told",),
+    ),
+    Mutation(
+        "people are compared before their number is charged",
+        "kernel/main_path.py",
+        "    _charge_membership(agreement, signing, engine, ledger)\n"
+        "    with _cheaters_locked_out(agreement, fragment.party, ledger):\n"
+        "        table = align_records(agreement, fragment, engine, context.progress)\n",
+        "    with _cheaters_locked_out(agreement, fragment.party, ledger):\n"
+        "        table = align_records(agreement, fragment, engine, context.progress)\n"
+        "    _charge_membership(agreement, signing, engine, ledger)\n",
+        (f"{HIDDEN_RUNS}::test_nobody_compares_before_every_ledger_has_the_charge_and_every_head_was_told",),
+    ),
+    Mutation(
+        "who learns the number of common people holds no head of the ledger",
+        "kernel/main_path.py",
+        "        signing.keep_heads(heads, agreement, ledger)\n\n\ndef agreed_audit",
+        "\n\ndef agreed_audit",
+        (f"{RECEIPTS}::test_a_copy_from_before_people_were_compared_is_refused_by_who_learned_their_number",),
+    ),
+    Mutation(
+        "the charge for the number of common people has no disclosure",
+        "kernel/ledger/ledger.py",
+        "            self._write_disclosure(number, 0, label, cost)\n",
+        "",
+        (f"{CONTRACT}/test_charge_of_size.py::test_the_charge_is_spent_with_its_disclosure_and_nobody_gets_it_back",),
+    ),
+    Mutation(
+        "of a list that is too long the first people take part",
+        "kernel/records/comparison.py",
+        'np.argsort(np.frombuffer(digests, dtype=f"S{DIGEST_BYTES}"), kind="stable")[:length]',
+        "np.arange(length)",
+        (f"{HIDDEN_RUNS}::test_of_a_list_that_is_too_long_the_same_people_take_part_whatever_the_order_of_its_rows",),
+    ),
     Mutation(
         "values are opened before they are charged",
         "kernel/secrets/gate.py",

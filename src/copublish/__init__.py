@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from copublish.release.report.page import Report, report
     from copublish.release.verify import Verification, verify_release
     from copublish.rows.database import DatabaseTable
-    from copublish.rows.sources import DataWithEvents
+    from copublish.rows.sources import PartyData
     from copublish.tools.auditing.audit import audit
     from copublish.tools.auditing.result import Audit
     from copublish.tools.evaluation.generalize import generalize
@@ -89,7 +89,7 @@ else:
             "copublish.release.report.page": ("Report", "report"),
             "copublish.release.verify": ("Verification", "verify_release"),
             "copublish.rows.database": ("DatabaseTable",),
-            "copublish.rows.sources": ("DataWithEvents",),
+            "copublish.rows.sources": ("PartyData",),
             "copublish.tools.auditing.audit": ("audit",),
             "copublish.tools.auditing.result": ("Audit",),
             "copublish.tools.evaluation.generalize": ("generalize",),
@@ -111,7 +111,6 @@ __all__ = [
     "Certificate",
     "Checked",
     "CopublishError",
-    "DataWithEvents",
     "DatabaseTable",
     "Description",
     "EngineError",
@@ -121,6 +120,7 @@ __all__ = [
     "FragmentError",
     "LedgerError",
     "MeetingError",
+    "PartyData",
     "Release",
     "ReleaseError",
     "Report",

@@ -118,6 +118,18 @@ class SourceError(CopublishError):
     exit_code = 4
 
 
+class MappingError(SourceError):
+    """A mapping of an owner's own columns cannot be read.
+
+    Attributes:
+        problems: One sentence per mistake, each naming the place and what to write instead.
+    """
+
+    def __init__(self, source: Path, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join([f"The mapping '{source}' cannot be used:", *(f"  - {p}" for p in self.problems)]))
+
+
 class NotCountedThereError(SourceError):
     """A database cannot count a column as it would be counted here; the text says why and names no value."""
 

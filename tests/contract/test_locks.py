@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.engines.ideal import Room
+from copublish.engines.ideal import IdealEngine, Room
 from copublish.errors import EngineError, InvalidInputsError, LedgerError, LockedError
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.mechanisms.registry import plan_of
@@ -92,6 +92,28 @@ def test_the_next_run_is_refused_before_anybody_reserves_or_compares_until_the_o
     publish(agreement, ledgers)
     (lock,) = ledgers["bank"].locks()  # the file remembers
     assert lock.unlocked_at is not None and ledgers["bank"].locked("people") == []
+
+
+def test_other_rows_than_this_party_has_lock_the_data_set_and_only_the_number_of_rows_is_charged(monkeypatch) -> None:
+    """Two owners that hide membership: neither can have other rows unless the other one deviated."""
+
+    def other_rows(engine: IdealEngine, *_: object) -> None:
+        assert engine.party == "bank"
+        raise InvalidInputsError("loans")
+
+    lengths = dict.fromkeys(agreed().parties, 50)
+    privacy = {"epsilon": 1, "membership_epsilon": "0.1"}
+    agreement = agreed(privacy=privacy, **{"records.membership": "hidden", "records.at_most": lengths})
+    ledgers = ledgers_of(agreement)
+    for ledger in ledgers.values():
+        ledger.set_limit("people", Limit(Fraction(100), "add-remove", Fraction(1, 10**6)))
+    monkeypatch.setattr(IdealEngine, "place", other_rows)
+    with pytest.raises(InvalidInputsError):
+        publish(agreement, ledgers)
+    (lock,) = ledgers["bank"].locked("people")
+    assert lock.peer == "loans"
+    (entry,) = ledgers["bank"].entries()
+    assert entry.cost.add_remove == Fraction(1, 10)
 
 
 def test_a_party_does_not_lock_itself_out(cheating) -> None:

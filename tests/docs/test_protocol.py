@@ -17,7 +17,9 @@ from copublish.engines.comparing.comparison import comparison_by
 from copublish.mechanisms.registry import mechanisms
 from support import random_table
 from support.any_release import cases_of
+from support.hidden import SMALL, join_of, placed
 from support.messages import Post, all_of, masked_agreement, publish_by_masked_sums, split_rows
+from support.not_common import HIDDEN
 from support.recorded_releases import CASES, made_up_frames
 from support.topics import topics_of_room, topics_of_signed_run, with_a_person_twice
 from website.places import ROOT
@@ -164,11 +166,17 @@ def test_every_exchange_and_every_message_of_bytes_is_used_by_some_run(tmp_path)
     owners = ("a", "b", "c")
     for helper in (None, "helper"):
         seen |= among_owners(owners, helper, "common") | among_owners(owners, helper, "any_shared", 4)
+    hidden = {"a": ["x", "y"], "b": ["x"]}
+    for helper, size in ((None, SMALL), ("helper", None)):
+        post = Post(("a", "b", "helper"))
+        placed(hidden, join_of(hidden, size=size), helper=helper, idle=() if helper else ("helper",), post=post)
+        seen |= {topic for _, _, topic, _ in post.sent}
     agreement, post = masked_agreement(3, helper=True), Post(("p0", "p1", "p2", "helper"))
     generator = np.random.default_rng(5)
     frames = split_rows(agreement, random_table(agreement, 60, generator), generator)
     all_of(publish_by_masked_sums(agreement, frames, post=post))
-    seen |= {topic for _, _, topic, _ in post.sent} | topics_of_signed_run(tmp_path)
+    seen |= {topic for _, _, topic, _ in post.sent} | topics_of_signed_run(tmp_path / "shared")
+    seen |= topics_of_signed_run(tmp_path / "hidden", **HIDDEN)
     twice = next(
         name
         for name, case in CASES.items()

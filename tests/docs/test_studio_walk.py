@@ -114,7 +114,7 @@ def test_a_draft_of_five_columns_is_short_and_every_page_is_as_wide_as_the_windo
     form.parties = form.parties[:0]
     for party in ("bank", "lender"):
         form.add("parties")
-        form.parties[-1].name = party
+        form.parties[-1].name, form.parties[-1].at_most = party, "2000"
     for number, column in enumerate(form.columns):
         column.held_by = ("bank", "lender")[number % 2]
     (tmp_path / "agreement.toml").write_text(cp.drafts.draft_text(form.read()[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -16,10 +17,16 @@ TEXTS = ("impact-assessment", "joint-controllers")
 
 
 def said_of_a_joined_release() -> str:
-    """What is said of a vertical release by `marginals` on the secure engine, without a class."""
+    """What is said of a vertical release by `marginals` on the secure engine, without a class, in both memberships."""
     changes = {"class": None, "mechanism": {"name": "marginals"}}
-    described = cp.describe(cp.agreement_from_mapping(mapping_by_default(**changes)))
-    sentences = [*described.protected, *described.not_protected, *described.assumptions]
+    mapping = mapping_by_default(**changes)
+    sentences = []
+    for hidden in (False, True):
+        if hidden:
+            mapping["records"] |= {"membership": "hidden", "at_most": dict.fromkeys(mapping["parties"], 1000)}
+            mapping["privacy"]["membership_epsilon"] = "0.05"
+        described = cp.describe(cp.agreement_from_mapping(mapping))
+        sentences += [*described.protected, *described.not_protected, *described.assumptions]
     nodes = ("bank", "loans")
     return "\n".join([*sentences, secrecy_of("CHEETAH", nodes, ()), *assumptions_of("CHEETAH", nodes, ())])
 
@@ -34,6 +41,16 @@ def test_what_the_impact_assessment_quotes_is_said():
     assert len(quotes("impact-assessment")) >= 9
     assert [quote for quote in quotes("impact-assessment") if quote not in said] == []
     assert "Nobody can learn anything." not in said  # the check can fail
+
+
+def test_what_lawyers_read_of_a_hidden_list_is_said_of_it():
+    (quote,) = quotes("for-lawyers")
+    assert quote == "One person added or removed: epsilon 1.05"
+    mapping = mapping_by_default(**{"privacy.membership_epsilon": "0.05", "privacy.epsilon": 1})
+    mapping["records"] |= {"membership": "hidden", "at_most": dict.fromkeys(mapping["parties"], 1000)}
+    assert quote in str(cp.describe(cp.agreement_from_mapping(mapping)).protected)
+    assert "at most 75 % sure that a person is a patient" in " ".join((DOCS / "for-lawyers.md").read_text().split())
+    assert math.ceil(100 / (1 + math.exp(-1.05))) == 75
 
 
 @pytest.mark.parametrize("page", TEXTS)

@@ -56,6 +56,16 @@ def test_an_owner_or_the_aggregator_of_masked_sums_killed_at_a_random_moment_is_
     assert outcome.broken == [], outcome
 
 
+@pytest.mark.parametrize("who", NAMES)
+def test_a_party_killed_while_people_are_compared_costs_the_other_one_what_their_number_costs(tmp_path, who):
+    """With hidden membership: exactly that and nothing else, unless the comparison was over by then."""
+    outcome = outcome_of(lambda folder: faults.killed_while_compared(folder, who), tmp_path)
+    assert outcome.broken == [], outcome
+    (survivor,) = set(NAMES) - {who}
+    assert outcome.charges[survivor][:1] == ["spent on the number of common people, 1 charged"]
+    assert not any(outcome.releases.values())
+
+
 def test_a_paused_machine_is_named_by_the_other_party_and_blames_nobody_when_it_goes_on(tmp_path):
     outcome = outcome_of(lambda folder: faults.frozen(folder, "loans", "alignment", 0.3, timeout_seconds=15), tmp_path)
     assert outcome.broken == [], outcome

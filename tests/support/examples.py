@@ -9,9 +9,9 @@ from copublish.tools.drafting.demo import example_agreement, write_demo
 
 
 def specialization_example() -> str:
-    """The demo's agreement with another mechanism, which has no use for a delta."""
-    before = example_agreement().partition("[mechanism]")[0]
-    lines = [line for line in before.splitlines(keepends=True) if not line.startswith("delta = ")]
+    """The demo's agreement with another mechanism, which has no use for a delta, and with shared membership."""
+    before, left_out = example_agreement().partition("[mechanism]")[0], ("delta = ", "membership", "at_most = ")
+    lines = [line for line in before.splitlines(keepends=True) if not line.startswith(left_out)]
     return "".join(lines) + SpecializationSettings.example
 
 

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import psutil
 
 from copublish.errors import CopublishError
 from copublish.files.home import HOME_VARIABLE
+from copublish.kernel.ledger.cells import SPENT_ON_SIZE
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.party.publishing_notes import settle_notes
 from copublish.release.folder import load_release
@@ -37,6 +39,15 @@ PATIENCE_SECONDS = 300
 
 PHASES = ("listening", "met", "alignment", "specialization", "leaf counts", "leaf noise", "writing")
 """In the order of a run: waiting for the other party, loading, and then as the log names them."""
+
+HIDDEN = (
+    ("[records]", '[records]\nmembership = "hidden"\nat_most = { bank = 1600, loans = 1600 }'),
+    ("[privacy]", "[privacy]\nmembership_epsilon = 0.5"),
+)
+"""What the agreement says beside so that neither party learns who is common."""
+
+OF_SIZE = Fraction(1, 2)
+"""What the number of common people costs then."""
 
 
 @dataclass
@@ -64,6 +75,7 @@ class Stage:
         hosts: Where they run, if not on loopback.
         at_second_host: Those that run at the second host; the others run at the first one.
         timeout_seconds: What the commands are told.
+        of_size: What the number of common people costs; 0 where membership is shared.
     """
 
     def __init__(
@@ -72,7 +84,9 @@ class Stage:
         hosts: TwoHosts | None = None,
         at_second_host: Sequence[str] = NAMES[1:],
         timeout_seconds: int = TIMEOUT_SECONDS,
+        of_size: Fraction = Fraction(0),
     ) -> None:
+        self.of_size = of_size
         self.parties, self.names, self.timeout_seconds = parties, parties.names, timeout_seconds
         self.hosts, self.processes = hosts, dict[str, subprocess.Popen[str]]()
         self.at_second_host = at_second_host
@@ -224,15 +238,36 @@ class Stage:
         entries, spent = ledger.entries(), ledger.spent(DATASET).add_remove
         ledger.close()
         outcome.charges[name] = [f"{entry.state}, {entry.disclosures} charged" for entry in entries]
-        if len(entries) > 1 or spent not in (0, 1):
+        of_size = [entry for entry in entries if entry.state == SPENT_ON_SIZE]
+        entries = [entry for entry in entries if entry.state != SPENT_ON_SIZE]
+        if len(entries) > 1 or len(of_size) > 1 or spent != len(entries) + len(of_size) * self.of_size:
             outcome.broken.append(f"{name} was charged twice or in part")
+        if self.of_size and len(of_size) < len(entries):
+            outcome.broken.append(f"{name} was not charged for the number of common people")
+        if any(entry.disclosures != 1 for entry in of_size):
+            outcome.broken.append(f"{name} has no disclosure for the number of common people")
         if code == 6:
             said = "It stays charged." if entries else "was charged."
+            if of_size:
+                said = "Both stay charged." if entries else "Nothing else was charged: the release had not begun."
             if not self.errors[name].rstrip().endswith(said):
                 outcome.broken.append(f"{name} does not say what was charged: {self.errors[name][-300:]}")
-        others = [Ledger(self.parties.home(other) / "ledger.db").entries() for other in self.names]
+        others = [
+            [
+                entry
+                for entry in Ledger(self.parties.home(other) / "ledger.db").entries()
+                if entry.state != SPENT_ON_SIZE
+            ]
+            for other in self.names
+        ]
         # Who holds nobody's data has nobody's budget to spend.
-        due = 0 if name in self.parties.without_data else 1
+        due = 0 if name in self.parties.without_data else 1 + self.of_size
+        if (
+            others != [[]] * len(others)
+            and name not in self.parties.without_data
+            and len(of_size) != bool(self.of_size)
+        ):
+            outcome.broken.append(f"{name} lost the charge for the number of common people, which a peer knows")
         if any(entry.disclosures for found in others for entry in found) and spent != due:
             outcome.broken.append(f"{name} lost a charge")
         if outcome.releases[name] and any(entry.state != "complete" for entry in entries):
@@ -241,19 +276,40 @@ class Stage:
             outcome.broken.append(f"{name} published without a charge")
 
 
-def killed(folder: Path, who: str, phase: str, delay: float, *, worker: bool = False) -> Outcome:
+def killed(
+    folder: Path, who: str, phase: str, delay: float, *, worker: bool = False, is_hidden: bool = False
+) -> Outcome:
     """Kill a party, or the engine's worker below it, with SIGKILL some time after a phase began."""
-    stage = Stage(on_loopback(folder))
+    changes, of_size = (HIDDEN, OF_SIZE) if is_hidden else ((), Fraction(0))
+    stage = Stage(on_loopback(folder, changes=changes), of_size=of_size)
     stage.start()
     stage.wait_for(who, phase)
     time.sleep(delay)
     stage.remember_family()
     what = f"engine of {who} killed" if worker else f"{who} killed"
-    outcome = Outcome(what, f"{phase}, {delay:.2f} s in")
+    outcome = Outcome(f"{what}, membership hidden" if is_hidden else what, f"{phase}, {delay:.2f} s in")
     with suppress(psutil.NoSuchProcess, IndexError):
         victim = stage.worker(who) if worker else stage.party(who)
         victim.kill()
     return stage.look(outcome)
+
+
+def killed_while_compared(folder: Path, who: str) -> Outcome:
+    """Kill a party with SIGKILL once the other one's ledger is charged for the number of common people."""
+    stage = Stage(on_loopback(folder, changes=HIDDEN), of_size=OF_SIZE)
+    stage.start()
+    (survivor,) = set(stage.names) - {who}
+    file = stage.parties.home(survivor) / "ledger.db"
+
+    def is_charged() -> bool:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=60)) as database:
+            return bool(database.execute("SELECT count(*) FROM charges").fetchone()[0])
+
+    with suppress(AssertionError):
+        wait_until(lambda: stage.processes[survivor].poll() is not None or is_charged(), PATIENCE_SECONDS)
+    stage.remember_family()
+    stage.party(who).kill()
+    return stage.look(Outcome(f"{who} killed, membership hidden", "people are compared"))
 
 
 def shard_worker_killed(folder: Path, who: str) -> Outcome:

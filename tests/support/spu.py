@@ -136,7 +136,7 @@ def publish(engine: SpuEngine, argument: tuple[cp.Agreement, Any, Any]) -> cp.Re
     agreement, frame, engine.own_coins = argument
     fragment = read_fragment(agreement, engine.party, frame)
     plan = plan_of(agreement)
-    if way_of(agreement) == "rounds":
+    if way_of(agreement) in ("rounds", "hidden"):
         engine.comparison = comparison_by(engine._messenger_of_tests, agreement.owners, agreement.helper)
     return publish_release(plan, fragment, engine, throwaway_ledger(plan), no_progress)
 

@@ -75,8 +75,8 @@ def with_a_person_twice(frames: Mapping[str, Any], identifier: str) -> dict[str,
     return {one: first, other: second, **dict(rest)}
 
 
-def topics_of_signed_run(folder: Path) -> set[str]:
-    """Topics of a run whose parties sign."""
+def topics_of_signed_run(folder: Path, **changes: Any) -> set[str]:
+    """Topics of a run whose parties sign, under an agreement with some changes."""
     seen: set[str] = set()
 
     class Recording(IdealEngine):
@@ -87,5 +87,5 @@ def topics_of_signed_run(folder: Path) -> set[str]:
             seen.add(message.topic)
             return super().exchange(message, public)
 
-    Signers(folder).publish(around=Recording)
+    Signers(folder, changes=changes).publish(around=Recording)
     return seen

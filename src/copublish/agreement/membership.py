@@ -13,6 +13,11 @@ MOST_OWNERS_WITH_A_HELPER = 10
 
 LENGTHS, SHARED = "records.at_most", 'membership = "shared"'
 
+USUAL_LENGTH = 2
+"""A list that is certainly long enough, as a multiple of the people who are expected to be common."""
+
+USUAL_EPSILON = "0.05"
+
 
 def broken_membership_rules(agreement: Agreement) -> Iterator[str]:
     """Yield one sentence for every rule about hidden membership that the agreement breaks."""
@@ -26,12 +31,14 @@ def broken_membership_rules(agreement: Agreement) -> Iterator[str]:
                 'membership = "hidden" in [records], or remove the key'
             )
         return
-    yield from _where_it_cannot_hold(agreement)
+    if problems := list(_where_it_cannot_hold(agreement)):
+        yield from problems  # lengths and a price would not help
+        return
     yield from _lengths(agreement)
     if agreement.helper is None and epsilon is None:
         yield (
             "privacy.membership_epsilon: two owners that hide membership from each other learn a noisy number of "
-            "common people. Say what that may cost, like membership_epsilon = 0.05"
+            f"common people, and its price is missing. Write one, like membership_epsilon = {USUAL_EPSILON}"
         )
     if agreement.helper is not None and epsilon is not None:
         yield (
@@ -43,29 +50,45 @@ def broken_membership_rules(agreement: Agreement) -> Iterator[str]:
 def _where_it_cannot_hold(agreement: Agreement) -> Iterator[str]:
     """Agreements whose release, or whose computation, tells who is common."""
     place = "records.membership"
-    if not agreement.joins_by_identifier:
-        yield f'{place}: "hidden" needs records that are joined by an identifier. Name one, or remove the key'
-    elif agreement.partition != "vertical":
+    if agreement.partition == "horizontal":
         yield (
-            f"{place}: in an {agreement.partition} release the parties tell each other who holds which cell of a "
-            f'record, so it cannot be "hidden". Write {SHARED}'
+            f'{place}: in a horizontal release every party has other people, so there is nobody to be "hidden". Remove '
+            "the key"
+        )
+    elif not agreement.joins_by_identifier:
+        yield (
+            f"{place}: owners that join records by their order have the same people and know it, so these cannot be "
+            '"hidden". Join by an identifier, or remove the key'
+        )
+    elif agreement.partition == "arbitrary":
+        yield (
+            f"{place}: in an arbitrary release the parties tell each other who holds which cell of a record, so it "
+            f'cannot be "hidden". Write {SHARED}'
         )
     if agreement.publishes_each_record:
         yield (
             f"{place}: '{agreement.mechanism.name}' publishes a row for each common person, so their number cannot be "
             f"\"hidden\". Take 'marginals', or write {SHARED}"
         )
-    if agreement.records.public:
-        yield f'{place}: "hidden" contradicts public = true, which tells the number of common people. Remove one'
-    if len(agreement.owners) > 2 and agreement.helper is None:
+    elif agreement.records.public:
         yield (
-            f'{place}: for more than two owners "hidden" needs a party without data that puts people into rows. Add '
-            f"one with data = false and name it in compared_by, or write {SHARED}"
+            f'{place}: public = true publishes the number of common people, so it cannot be "hidden". Write public = '
+            f"false, or {SHARED}"
+        )
+    if agreement.engine.name == "masked-sum":
+        yield (
+            f"{place}: the engine 'masked-sum' cannot count people who are common without telling who they are. Take "
+            f"'spu', or write {SHARED}"
         )
     if len(agreement.owners) > MOST_OWNERS_WITH_A_HELPER:
         yield (
             f'{place}: "hidden" works for up to {MOST_OWNERS_WITH_A_HELPER} owners, and {len(agreement.owners)} hold '
             f"data. Write {SHARED}"
+        )
+    elif len(agreement.owners) > 2 and agreement.helper is None:
+        yield (
+            f'{place}: for more than two owners "hidden" needs a party without data that puts people into rows. Add '
+            f"one with data = false and name it in compared_by, or write {SHARED}"
         )
 
 
@@ -73,11 +96,15 @@ def _lengths(agreement: Agreement) -> Iterator[str]:
     """Every owner has a public length, and nobody else has."""
     at_most = agreement.records.at_most or {}
     if missing := [owner for owner in agreement.owners if owner not in at_most]:
-        example = ", ".join(f"{owner} = {2 * agreement.records.expected}" for owner in agreement.owners)
+        usual = USUAL_LENGTH * agreement.records.expected
+        example = ", ".join(f"{owner} = {at_most.get(owner, usual)}" for owner in agreement.owners)
         yield (
-            f"{LENGTHS}: lists are padded to a public length, and there is none for {', '.join(map(repr, missing))}. "
-            f"Write at_most = {{ {example} }} with numbers that are certainly enough"
+            f"{LENGTHS}: the list of every owner is padded to a public length, and there is none for "
+            f"{', '.join(map(repr, missing))}. Write at_most = {{ {example} }}, with numbers that are public and "
+            "certainly enough"
         )
     for name in at_most:
-        if name not in agreement.owners:
-            yield f"{LENGTHS}: '{name}' is no party that holds data. Remove it"
+        if name not in agreement.parties:
+            yield f"{LENGTHS}.{name}: there is no party '{name}'. Parties: {', '.join(map(repr, agreement.parties))}"
+        elif name not in agreement.owners:
+            yield f"{LENGTHS}.{name}: '{name}' holds no data, so it has no list. Remove it"

@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(check)
 
 
-@with_options("party", "accept", "events")
+@with_options("party", "columns", "accept", "events")
 def check(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
     *,
@@ -76,8 +76,8 @@ def check(
     source = None if data is None else source_from(data, table)
     asked = None if source is None else resolved(agreement, given, data=source)
     agreed, party = (load_agreement(agreement), None) if asked is None else (asked.agreement, asked.party)
-    to_check = None if asked is None else asked.request.data
-    checked = check_data(agreed, party, to_check, accept="accept" in given, strict=strict, rows=rows)
+    to_check, mapping = (None, None) if asked is None else (asked.request.data, asked.request.columns)
+    checked = check_data(agreed, party, to_check, columns=mapping, accept="accept" in given, strict=strict, rows=rows)
     if checked.problems:
         raise FragmentError(checked.party, checked.problems)
     if output is Format.JSON:
@@ -88,6 +88,8 @@ def check(
     console = results_console()
     warn_first(checked.warning, console)
     console.print(f"The agreement '{checked.agreement}' is complete. Hash {checked.agreement_hash}", markup=False)
+    if checked.padding is not None:
+        console.print(checked.padding, markup=False, soft_wrap=True)
     for sentence in checked.meeting:
         console.print(sentence, markup=False, soft_wrap=True)
     if checked.party is not None:

@@ -38,7 +38,7 @@ WIDEST = 100
 """Columns of what is printed."""
 
 BUDGET, DELTA = Fraction(3), Fraction(1, 100_000)
-"""What the demo's parties may spend: three releases, with a delta that has room for them."""
+"""What the demo's parties may spend: two releases with their numbers of common people, and enough delta for these."""
 
 
 def register(app: typer.Typer) -> None:

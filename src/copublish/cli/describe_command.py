@@ -70,8 +70,10 @@ def predicted_run(agreement: Agreement) -> dict[str, Any] | None:
 def run_words(run: Mapping[str, Any]) -> str:
     """What a secure run would take, in a sentence."""
     from copublish.tools.planning.costs import cost_words
+    from copublish.tools.planning.hidden_membership import hiding_words
 
-    return f"A run takes {cost_words(run)}; on a machine with two cores like this one's, and a line adds its own time."
+    words = f"A run takes {cost_words(run)}; on a machine with two cores like this one's, and a line adds its own time."
+    return " ".join(filter(None, [words, hiding_words(run)]))
 
 
 def _budget(agreement: Agreement, file: Path) -> dict[str, Any]:

@@ -184,18 +184,28 @@ def _what_ledgers_have(before: dict[str, list[Entry]], entries: Callable[[], dic
     said = [f"{name} has {_charge(entry)}." for name, found in new.items() for entry in found]
     if not said:
         return "Nothing was charged."
-    unopened = [entry for found in new.values() for entry in found if not entry.disclosures]
-    if len(unopened) == len(said) == 1:
-        number = unopened[0].number
-        said.append(f"It stays charged. Nothing was opened of it: 'copublish ledger give-back {number}' gives it back.")
-        return " ".join(said)
-    return " ".join([*said, "It stays charged."])
+    from copublish.kernel.ledger.cells import SPENT_ON_SIZE
+
+    charged = [entry for found in new.values() for entry in found]
+    of_size = [entry for entry in charged if entry.state == SPENT_ON_SIZE]
+    unopened = [entry for entry in charged if not entry.disclosures]
+    if len(charged) == len(of_size) == 1:
+        return f"{said[0]} It stays charged. Nothing else was charged: the release had not begun."
+    if len(unopened) == len(charged) - len(of_size) == 1:
+        which, number = "that of the release" if of_size else "it", unopened[0].number
+        stays = "Both stay" if of_size else "It stays"
+        back = f"Nothing was opened of {which}: 'copublish ledger give-back {number}' gives it back."
+        return " ".join([*said, f"{stays} charged. {back}"])
+    return " ".join([*said, "Both stay charged." if of_size else "It stays charged."])
 
 
 def _charge(entry: Entry) -> str:
     from copublish.kernel.accounting.formatting import show_exact
+    from copublish.kernel.ledger.cells import SPENT_ON_SIZE
 
     epsilon = entry.cost.under("add-remove")
     price = "an unbounded charge" if epsilon is None else f"a charge of epsilon {show_exact(epsilon)}"
+    if entry.state == SPENT_ON_SIZE:
+        return f"{price} for the number of common people of '{entry.release}' on the data set '{entry.dataset}'"
     opened = "1 disclosure" if entry.disclosures == 1 else f"{entry.disclosures} disclosures"
     return f"{price} for '{entry.release}' on the data set '{entry.dataset}' ({entry.state}, {opened} written)"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from copublish.agreement.loading import FILL_IN, is_placeholder
 from copublish.cli.init_questions import (
     Owner,
     ask_about_columns,
@@ -18,6 +20,7 @@ from copublish.cli.init_questions import (
     option,
 )
 from copublish.cli.merge_command import tell_what_is_open, what_is_open
+from copublish.cli.options import resolved
 from copublish.cli.terminal import note
 from copublish.errors import CopublishError, visible
 from copublish.rows.sources import source_from
@@ -26,6 +29,7 @@ from copublish.tools.drafting.answers import (
     epsilon_from,
     expected_from,
     mechanism_from,
+    membership_from,
     name_from,
     number_from,
     partition_from,
@@ -42,6 +46,7 @@ from copublish.tools.drafting.draft import (
     whole_numbers,
 )
 from copublish.tools.drafting.headers import described_columns, party_columns
+from copublish.tools.drafting.mapping import draft_mapping
 from copublish.tools.drafting.questions import with_questions
 from copublish.tools.drafting.text import draft_text
 
@@ -54,11 +59,16 @@ def register(app: typer.Typer) -> None:
 
 
 def init(
-    path: Annotated[Path, typer.Argument(help="Where to write the agreement.")] = Path("agreement.toml"),
+    path: Annotated[
+        Path | None,
+        typer.Argument(help="Where to write it. Default: agreement.toml, or my-columns.toml with --mapping."),
+    ] = None,
     data: Annotated[
         list[str] | None,
         typer.Option(
-            "--from", help="Draft columns from a file or database: DATA, or PARTY=DATA. Repeat it for each party."
+            "--from",
+            "--data",
+            help="Draft columns from a file or database: DATA, or PARTY=DATA. Repeat it for each party.",
         ),
     ] = None,
     table: Annotated[
@@ -68,6 +78,10 @@ def init(
     party: Annotated[
         str | None,
         typer.Option(help="Whose data --from names, if it does not say. Default: the name of the file or the table."),
+    ] = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(help="An agreement that is there: draft which of your columns, in --data, are the agreed ones."),
     ] = None,
     dictionary: Annotated[
         Path | None,
@@ -84,6 +98,13 @@ def init(
     mechanism: Annotated[
         str | None,
         typer.Option(help="The mechanism whose sections are drafted. Default: the first choice, as in the example."),
+    ] = None,
+    membership: Annotated[
+        str | None,
+        typer.Option(
+            help="hidden: no owner of columns learns which of its people another one has. shared: all owners learn it. "
+            "Default: hidden where that can hold."
+        ),
     ] = None,
     question: Annotated[
         list[str] | None,
@@ -120,9 +141,18 @@ def init(
     --class default
 
     Example: copublish init agreement.toml --from bank=bank.csv --from loans=loans.csv --dictionary dictionary.csv
+
+    With --mapping it drafts no agreement but a mapping, for data whose columns have other names, units or spellings
+    than an agreement. Columns are found by their names alone; what is not found is marked FILL IN.
+
+    Example: copublish init my-columns.toml --mapping agreement.toml --party bank --data bank.csv
     """
+    path = path or Path("agreement.toml" if mapping is None else "my-columns.toml")
     if path.exists() and not force:
         raise CopublishError(f"'{path}' exists. Choose another name, or add --force to replace it.")
+    if mapping is not None:
+        _draft_mapping(path, mapping, data or [], table or [], party)
+        return
     asking = sys.stdin.isatty() if ask_ is None else ask_
     if offer_values and not (asking and data):
         raise typer.BadParameter(
@@ -139,6 +169,7 @@ def init(
         "epsilon": option(epsilon, epsilon_from, "--epsilon"),
         "expected": option(expected, expected_from, "--expected"),
         "mechanism": option(mechanism, mechanism_from, "--mechanism"),
+        "membership": option(membership, membership_from, "--membership"),
         "has_class": False if no_class else None,
     }
     said_something = any(value is not None for value in (*given.values(), identifier, class_, party))
@@ -168,6 +199,23 @@ def init(
         draft = ask_questions(draft, whole)
     path.write_text(draft_text(draft), encoding="utf-8")
     _tell(path, draft, owners, parts, described)
+
+
+def _draft_mapping(path: Path, agreement: Path, data: list[str], tables: list[str], party: str | None) -> None:
+    """Write the draft of a mapping for an agreement that is there, and say what is left open."""
+    if len(data) != 1 or len(tables) > 1:
+        raise typer.BadParameter("name your own data, once", param_hint="--data")
+    asked = resolved(agreement, {} if party is None else {"party": party})
+    source = source_from(data[0], tables[0] if tables else None)
+    text = draft_mapping(asked.agreement, asked.party, source)
+    path.write_text(text, encoding="utf-8")
+    columns = tomllib.loads(text)["columns"]
+    left_open = [f"'{visible(name)}'" for name, own in columns.items() if is_placeholder(own["column"])]
+    if left_open:
+        note(f"Wrote {path}. Not found by their names, and marked {FILL_IN}: {', '.join(left_open)}.")
+    else:
+        note(f"Wrote {path}. All columns are found by their names: see whether units and values are the agreed ones.")
+    note(f"It stays here. Then: copublish check {agreement} --party {asked.party} --data {data[0]} --columns {path}")
 
 
 def _owners(data: list[str], tables: list[str], party: str | None) -> list[Owner]:

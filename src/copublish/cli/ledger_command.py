@@ -44,7 +44,7 @@ def verify(
         problems, heads = book.edits(), book.heads()
         signed_runs = None
         try:
-            signed_runs = len(book.receipts())
+            signed_runs = len({receipt.run for receipt in book.receipts()})
             problems += receipt_problems(book)
         except LedgerError as exc:  # one that cannot be read does not hide what else was found
             problems.append(str(exc))

@@ -104,22 +104,25 @@ def print_ledger(book: Ledger, output: Format) -> None:
 
 def _signed_runs(book: Ledger) -> list[dict[str, str | None]]:
     """The runs whose ledgers' heads were signed, with whom, and what signatures came."""
+    last = {receipt.run: receipt.number for receipt in book.receipts()}
     return [
         {
             "signed_at": receipt.given_at,
             "release": receipt.release,
             "as": receipt.party,
             "with": ", ".join(name for name in receipt.signers if name != receipt.party),
-            "signatures": _signed(receipt),
+            "signatures": _signed(receipt, is_last=receipt.number == last[receipt.run]),
             "ledger_head": receipt.head,
         }
         for receipt in book.receipts()
     ]
 
 
-def _signed(receipt: Receipt) -> str:
+def _signed(receipt: Receipt, *, is_last: bool) -> str:
     if receipt.is_of_release:
         return "all"
+    if receipt.signatures is not None and not is_last:
+        return "of ledgers' heads, before people were compared"
     if receipt.signatures is not None:
         return "of ledgers' heads, the run ended before a release was signed"
     return "own, the run ended before the others came"

@@ -278,6 +278,7 @@ def _print_advice(result: dict[str, Any], console: Console) -> None:
 def _print_secure_run(result: Mapping[str, Any], console: Console) -> None:
     """What a run would cost: of what to take, and of the other mechanisms at the agreed epsilon."""
     from copublish.tools.planning.costs import cost_words
+    from copublish.tools.planning.hidden_membership import hiding_words
 
     run, agreed = result["secure_run"], result["agreed"]
     console.print("\nThe secure run", style="bold")
@@ -288,6 +289,8 @@ def _print_secure_run(result: Mapping[str, Any], console: Console) -> None:
             f"({run['cpu_seconds']:.0f} processor seconds); a slow line adds its own time.",
             markup=False,
         )
+    if (words := hiding_words(run)) is not None:
+        console.print(f"  {words}", markup=False)
     if run.get("rounds") is not None:
         console.print("  How many rounds there are follows from the data.", markup=False)
     if run.get("seconds_if_spark_counts") is not None:

@@ -39,8 +39,9 @@ from copublish.cli.terminal import (
     warn_first,
 )
 from copublish.errors import TERMINATED, CopublishError, LedgerError
-from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.accounting.cost import NOTHING, Cost
 from copublish.kernel.accounting.formatting import show_exact
+from copublish.kernel.accounting.membership import costs_of_run
 from copublish.kernel.certificate.build import warning_of
 from copublish.kernel.ledger.budget import price_in_words, show_left, show_rho_left
 from copublish.kernel.ledger.ledger import Entry, Ledger, Limit
@@ -217,7 +218,8 @@ def _ask_consent(plan: Plan[Any], ledger: Ledger, *, party: str, file: Path, yes
             f"({earlier[-1].state}). Running it again is a new charge."
         )
     spent = ledger.spent_by_account(agreement.dataset)
-    price = price_in_words(agreement, limit, cost, spent) if pays else _price_of_others(cost, limit)
+    total = sum(costs_of_run(agreement, cost), NOTHING)
+    price = price_in_words(agreement, limit, cost, spent) if pays else _price_of_others(total, limit)
     note_before_consent(described.before_consent.lines, file)
     if yes:
         note(f"Spending {price}.")

@@ -59,6 +59,10 @@ def simulate(
             help="PARTY:NAME=PLACE for an event table of the agreement: a file, or a table of the party's database."
         ),
     ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(help="PARTY=FILE: this party's own names, units and spellings of the agreed columns, a mapping."),
+    ] = None,
     ledger: Annotated[
         list[str] | None,
         typer.Option(help="PARTY=FILE: charge this party's ledger. Without it nothing is remembered."),
@@ -86,6 +90,9 @@ def simulate(
     table_of = parse_pairs(table or [], "--table")
     if unknown := set(table_of) - set(data_of):
         raise typer.BadParameter(f"there is no --data for {', '.join(sorted(unknown))}", param_hint="--table")
+    columns_of = parse_pairs(columns or [], "--columns")
+    if unknown := set(columns_of) - set(data_of):
+        raise typer.BadParameter(f"there is no --data for {', '.join(sorted(unknown))}", param_hint="--columns")
     places = _event_places(events or [], data_of)
     ledger_files = parse_pairs(ledger or [], "--ledger")
     refuse_existing(out, overwrite=force)
@@ -103,6 +110,7 @@ def simulate(
         release = run_simulation(
             agreed,
             sources,
+            columns=columns_of,
             engine=engine.value,
             ledger_files=ledger_files,
             progress=progress,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 
@@ -23,6 +23,7 @@ from copublish.errors import AgreementError, EngineError
 from copublish.kernel.certificate.comparing import way_of
 from copublish.kernel.certificate.promise import computes_jointly
 from copublish.kernel.noise.geometric import Coins
+from copublish.kernel.secrets.placement import HiddenJoin
 
 SPU_VERSION = "0.9.5"
 """The secure engine's, which the extra 'secure' installs. A party that does not compute may do without it."""
@@ -87,6 +88,8 @@ def _unfit(agreement: Agreement) -> list[str]:
 
 def _too_long_lists(agreement: Agreement) -> list[str]:
     """Padded lists that are longer than lists in messages may be."""
+    if (join := HiddenJoin.of(agreement)) is not None:
+        return list(_too_long_hidden_lists(agreement, join))
     entry_bytes = {"rounds": POINT_BYTES, "pseudonyms": PSEUDONYM_BYTES}.get(way_of(agreement) or "")
     length = agreement.compared_identifiers
     if entry_bytes is None or length is None or length * entry_bytes <= MAX_LIST_BYTES:
@@ -96,6 +99,17 @@ def _too_long_lists(agreement: Agreement) -> list[str]:
         f"{MAX_LIST_BYTES // entry_bytes:,} entries. Leave 'identifier' out; the certificate then states as an "
         "assumption that nobody is at two parties"
     ]
+
+
+def _too_long_hidden_lists(agreement: Agreement, join: HiddenJoin) -> Iterator[str]:
+    longest = MAX_LIST_BYTES // (POINT_BYTES if agreement.helper is None else PSEUDONYM_BYTES)
+    for owner, length in join.at_most.items():
+        most = longest - (join.length_of(owner) - length)
+        if length > most:
+            yield (
+                f"records.at_most: a list may have {most:,} people, and '{owner}' has {length:,}. Write a smaller "
+                'number, or membership = "shared"'
+            )
 
 
 def needs_messenger(agreement: Agreement) -> bool:

@@ -29,6 +29,7 @@ from copublish.kernel.secrets.computer import NO_CELL, Columns, Marks
 from copublish.kernel.secrets.placement import HiddenJoin, Placement
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.kernel.secrets.shards import Count, Done, no_word, sum_in_turn
+from copublish.progress import Progress, no_progress
 from copublish.types import BoolArray, IntArray, Program
 
 T = TypeVar("T")
@@ -188,12 +189,13 @@ class IdealEngine(Roles):
         """Count aligned records by every pair of a cell of one party and a cell of another."""
 
         def count(parts: list[Sequence[IntArray]]) -> IntArray:
-            return _pairs(
-                *(zip(parts[owner], own.sizes, strict=True) for owner, own in zip(owners, columns, strict=True))
-            )
+            sides = [(parts[owner], own) for owner, own in zip(owners, columns, strict=True)]
+            if columns[0].scores is None:
+                return _pairs(*(zip(cells, own.sizes, strict=True) for cells, own in sides))
+            down, across = (_scores_of_records(cells, own) for cells, own in sides)
+            return cast(IntArray, down @ across.T)
 
-        counts = self._secret(("joint_pairs", owners, columns, n_records), cells, count)
-        return self.compute(scored, counts, columns=columns)
+        return self._secret(("joint_pairs", owners, columns, n_records), cells, count)
 
     def joint_match_pairs(self, marks: Marks, columns: Columns) -> Secret:
         """Count aligned records by every pair of cells that all parties together fix."""
@@ -261,7 +263,7 @@ class IdealEngine(Roles):
         self._room.listen(self.party, "common records", positions)
         return positions
 
-    def place(self, identifiers: Sequence[str] | None, join: HiddenJoin) -> Placement:
+    def place(self, identifiers: Sequence[str] | None, join: HiddenJoin, progress: Progress = no_progress) -> Placement:
         """Rows for this party's people, in an order that nobody knows."""
         listed = None if identifiers is None else (identifiers, 0 if join.size is None else join.size.draw(os.urandom))
         placements = self._room.meet(self.party, ("place", join), listed, lambda parts: _placed(parts, join))
@@ -325,6 +327,12 @@ def scored(xp: ModuleType, counts: IntArray, columns: tuple[Columns, Columns]) -
     """Counts of pairs of cells as what is asked for: themselves, or sums of products of the cells' scores."""
     down, across = (own.weights() for own in columns)
     return cast(IntArray, xp.matmul(down.T, xp.matmul(counts, across)))
+
+
+def _scores_of_records(cells: Sequence[IntArray], columns: Columns) -> IntArray:
+    """Each record's score in every column, 0 for one that is in no cell, or the products of two columns' scores."""
+    scores = [np.append(own, 0)[column] for own, column in zip(columns.scores or (), cells, strict=True)]
+    return np.array(scores if columns.pairs is None else [scores[i] * scores[j] for i, j in columns.pairs])
 
 
 def _pairs(one: Iterable[tuple[IntArray, int]], other: Iterable[tuple[IntArray, int]]) -> IntArray:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from copublish.agreement.model import Agreement
 from copublish.errors import plain_text
-from copublish.kernel.accounting.membership import membership_cost
+from copublish.kernel.accounting.membership import costs_of_run
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.plan import PricedPlan
 from copublish.kernel.records.comparison import compares_identifiers
@@ -35,7 +35,7 @@ def refuse_by_what_ledger_says(plan: PricedPlan, party: str, ledger: Ledger) -> 
     agreement = plan.agreement
     ledger.refuse_if_edited()
     ledger.refuse_if_locked(agreement.dataset, peers_of(agreement, party))
-    ledger.refuse_if_over(agreement.dataset, plan.cost() + membership_cost(agreement))
+    ledger.refuse_if_over(agreement.dataset, *costs_of_run(agreement, plan.cost()))
     if compares_identifiers(agreement, party):
         ledger.refuse_if_aligned_too_often(agreement.dataset)
 

@@ -15,6 +15,7 @@ from copublish.agreement.protocol.table import (
     DATE,
     FIT,
     HEADS,
+    HEADS_BEFORE,
     KEY_EXCHANGE,
     ON_DISK,
     RELEASE,
@@ -37,7 +38,7 @@ from copublish.kernel.ledger.ledger import Ledger, Reservation
 from copublish.kernel.noise.health import refuse_broken_generator
 from copublish.kernel.plan import Outlet, Publishable, RunnablePlan
 from copublish.kernel.records.alignment import align_records, too_few_common
-from copublish.kernel.records.comparison import record_comparison
+from copublish.kernel.records.comparison import record_comparison, within_agreed_length
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.engine import Engine
@@ -129,6 +130,7 @@ def run_release(
             out of the data set.
     """
     refuse_broken_generator()
+    fragment = within_agreed_length(plan.agreement, fragment, ledger)  # first of all: later it could be timed
     agreement, progress, cost = plan.agreement, context.progress, plan.cost()
     signing.gather(agreement, engine, ledger)
     refuse_by_ledger(plan, fragment.party, ledger)
@@ -137,15 +139,7 @@ def run_release(
     day = _agreed_date(engine)
     audit = agreed_audit(context.audit, engine, context.notice)
     groups = sorted({group for told in engine.exchange(KEY_EXCHANGE, list(context.key_exchange)) for group in told})
-    progress("alignment", 0, 1)
-    for changed in record_comparison(agreement, fragment, engine, ledger):
-        context.notice(changed)
-    _charge_membership(agreement, fragment.party, ledger)
-    table = align_records(agreement, fragment, engine)
-    if (few := too_few_common(agreement, table.fragment.n_records)) is not None:
-        context.notice(few)
-    _agree_that_records_fit(plan, table, engine)
-    progress("alignment", 1, 1)
+    table = _aligned(plan, signing, fragment, engine, ledger, context)
     with (
         _cheaters_locked_out(agreement, fragment.party, ledger),
         ledger.reserve(
@@ -173,18 +167,36 @@ def run_release(
     return release
 
 
-def _charge_membership(agreement: Agreement, party: str, ledger: Ledger) -> None:
+def _aligned(
+    plan: RunnablePlan, signing: Signing[Any], fragment: Fragment, engine: Engine, ledger: Ledger, context: RunContext
+) -> JointTable:
+    """The rows that all parties compute with, after the ledger was told that people are compared."""
+    agreement = plan.agreement
+    context.progress("alignment", 0, 1)
+    for changed in record_comparison(agreement, fragment, engine, ledger):
+        context.notice(changed)
+    _charge_membership(agreement, signing, engine, ledger)
+    with _cheaters_locked_out(agreement, fragment.party, ledger):
+        table = align_records(agreement, fragment, engine, context.progress)
+    if (few := too_few_common(agreement, table.fragment.n_records)) is not None:
+        context.notice(few)
+    _agree_that_records_fit(plan, table, engine)
+    context.progress("alignment", 1, 1)
+    return table
+
+
+def _charge_membership(agreement: Agreement, signing: Signing[Any], engine: Engine, ledger: Ledger) -> None:
     """Charge what another owner learns of the number of common people, before anything about people is sent.
 
     Privacy:
-        Charges: the price of that number in a charge of its own, written as a disclosure, so that it is never given
-            back, however the run ends.
+        Charges: the price of that number, which is never given back, however the run ends.
+        Who learned it holds a head of this ledger that is later than the charge: nobody compares before all heads came.
     """
-    cost = membership_cost(agreement)
+    cost, peers = membership_cost(agreement), peers_of(agreement, engine.party)
     if cost != NOTHING:
-        peers = peers_of(agreement, party)
-        with ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost, peers=peers) as charge:
-            charge.disclose(SIZE_LABEL, cost)
+        ledger.charge_size(agreement.dataset, agreement.name, agreement.hash, cost, label=SIZE_LABEL, peers=peers)
+        heads = engine.exchange(HEADS_BEFORE, signing.own_head(agreement, ledger))
+        signing.keep_heads(heads, agreement, ledger)
 
 
 def agreed_audit(audit: AuditStatement | None, engine: Engine, notice: Notice) -> AuditStatement | None:
@@ -246,7 +258,8 @@ def _cheaters_locked_out(agreement: Agreement, party: str, ledger: Ledger) -> It
     """Lock the data set for a peer whose inputs fail a check, until this party's owner says otherwise.
 
     Privacy:
-        Why: the check is a function of that peer's inputs and public values alone, so failing it proves deviation.
+        Why: the check is a function of that peer's inputs and public values alone, so failing it proves deviation. So
+            does another table of rows than this party has, where two owners hide membership from each other.
     """
     try:
         yield

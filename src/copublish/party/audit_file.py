@@ -13,6 +13,8 @@ from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError, plain_text, unsafe_texts
 from copublish.files.regular import read_regular
+from copublish.kernel.accounting.cost import NOTHING
+from copublish.kernel.accounting.membership import SIZE_LABEL, membership_cost
 from copublish.kernel.certificate.certificate import AuditedNumber, AuditStatement
 from copublish.mechanisms.registry import plan_of
 from copublish.party.evidence_exchange import signer_problem
@@ -158,13 +160,16 @@ def _contradictions(statement: AuditStatement, agreement: Agreement, today: date
             yield f"it found {number.found:g} of '{number.name}', more than the {number.stated:g} that it states"
     plan = plan_of(agreement)
     cost = plan.cost()
-    prices = {float(price) for price in (cost.add_remove, cost.replace) if price is not None}
+    of_size = membership_cost(agreement)
+    prices = {
+        float(price) for one in (cost, cost + of_size) for price in (one.add_remove, one.replace) if price is not None
+    }
     for view in statement.views:
         of_some = view.name.startswith("coalition of ")  # they are shown one disclosure
         if not any(math.isclose(view.stated, price) or (of_some and view.stated <= price) for price in prices):
             yield f"it states epsilon {view.stated:g} for '{view.name}', and the plan of the agreement does not"
     # Rounds of a shared budget are no disclosures of a plan: which there are depends on what is found.
-    stated: dict[str, set[float]] = {}
+    stated: dict[str, set[float]] = {SIZE_LABEL: {float(agreement.membership_epsilon)}} if of_size != NOTHING else {}
     for disclosure in plan.disclosures():
         both = (disclosure.epsilon("add-remove"), disclosure.epsilon("replace"))
         stated.setdefault(disclosure.label, set()).update(float(epsilon) for epsilon in both if epsilon is not None)

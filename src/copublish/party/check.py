@@ -6,6 +6,7 @@ did, before it agrees to anything.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ from copublish.agreement.model import Agreement
 from copublish.agreement.parties import meeting_in_words
 from copublish.errors import CopublishError, FragmentError
 from copublish.kernel.certificate.build import warning_of
+from copublish.kernel.secrets.placement import HiddenJoin
 from copublish.release.prepare import prepare
 from copublish.release.readme import definition_list
 from copublish.rows.changes import Change
 from copublish.rows.overview import Overview
 from copublish.rows.rows_or_counts import look_at_rows_or_counts
-from copublish.rows.sources import Source
+from copublish.rows.sources import Source, mapped
 
 HARDLY = "These are hardly the data that were agreed:"
 """Before the doubts, wherever they are shown."""
@@ -42,6 +44,7 @@ class Checked:
         checked_before_join: Whether the mechanism asks more of the records that all parties have in common.
         problems: Every reason why no run would begin: column and rule, never a value. With `strict`, broken rules of
             values as well.
+        at_most: The public length that each owner's list of people is padded to; none where lists are not padded.
         meeting: How every two parties would meet on the network; nothing if the agreement does not say where they are.
     """
 
@@ -55,7 +58,19 @@ class Checked:
     problems: tuple[str, ...] = ()
     overview: Overview | None = None
     accepted: bool = False
+    at_most: Mapping[str, int] | None = None
     meeting: tuple[str, ...] = ()
+
+    @property
+    def padding(self) -> str | None:
+        """What the lists of owners look like to others that hide whom they share; nothing where nothing is hidden."""
+        if self.at_most is None:
+            return None
+        lengths = ", ".join(f"'{owner}' {length:,}" for owner, length in self.at_most.items())
+        return (
+            f"Nobody learns how many people an owner lists: lists are padded to a public length ({lengths}). An owner "
+            "with more people takes part with so many of them."
+        )
 
     @property
     def ok(self) -> bool:
@@ -76,6 +91,8 @@ class Checked:
         """What was checked, as plain JSON values."""
         found: dict[str, Any] = {} if self.warning is None else {"warning": self.warning}
         found |= {"agreement": self.agreement, "agreement_hash": self.agreement_hash, "ok": self.ok}
+        if self.at_most is not None:
+            found["at_most"] = dict(self.at_most)
         if self.meeting:
             found["meeting"] = list(self.meeting)
         if self.party is not None and not self.problems:
@@ -90,15 +107,16 @@ class Checked:
 
     def __str__(self) -> str:
         warning = "" if self.warning is None else f"WARNING: {self.warning}\n\n"
+        padding = "" if self.padding is None else f"\n{self.padding}"
         if self.party is None:
-            return f"{warning}The agreement '{self.agreement}' is complete."
+            return f"{warning}The agreement '{self.agreement}' is complete.{padding}"
         if self.problems:
             not_fit = f"The data of '{self.party}' do not fit the agreement '{self.agreement}'."
             return warning + "\n  - ".join([not_fit, *self.problems])
         lines = [] if self.overview is None else self.overview.lines
         fit = f"The columns of '{self.party}' fit the agreement '{self.agreement}': {self.records:,} records."
         doubted = "\n  - ".join([f"\n{HARDLY}", *self.doubts]) if self.doubts else ""
-        return warning + "\n  - ".join([fit, *lines]) + doubted
+        return warning + "\n  - ".join([fit, *lines]) + padding + doubted
 
     __repr__ = __str__
 
@@ -111,6 +129,7 @@ def check(
     party: str | None = None,
     data: Source | None = None,
     *,
+    columns: str | Path | None = None,
     accept: bool = False,
     strict: bool = False,
     rows: bool = False,
@@ -125,6 +144,7 @@ def check(
         agreement: The agreement, or the path of its file.
         party: Whose data.
         data: A CSV or Parquet file, a `DatabaseTable`, or a pandas, Polars or Arrow table or DuckDB relation.
+        columns: The file of a mapping from the agreed columns to the party's own. It stays here.
         accept: Whether the data are right although there are doubts; `run` asks for the same.
         strict: Whether values that had to be changed are problems.
         rows: Whether the numbers of their rows are told, too: from 1, in the order of the source.
@@ -138,11 +158,12 @@ def check(
         SourceError: If the data cannot be read at all.
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
-    plan = prepare(agreement)
+    plan, join = prepare(agreement), HiddenJoin.of(agreement)
     said = Checked(
         warning=warning_of(agreement),
         agreement=agreement.name,
         agreement_hash=agreement.hash,
+        at_most=None if join is None else join.at_most,
         meeting=tuple(meeting_in_words(agreement)),
     )
     if party is None and data is None:
@@ -150,7 +171,8 @@ def check(
     if party is None:
         raise CopublishError("Say whose data these are: name the party.")
     try:
-        fragment, overview = look_at_rows_or_counts(agreement, party, data, with_rows=rows)
+        source = None if data is None else mapped(data, columns)
+        fragment, overview = look_at_rows_or_counts(agreement, party, source, with_rows=rows)
         if plan.checks_records:
             plan.refuse_unfit_records(fragment)
     except FragmentError as exc:

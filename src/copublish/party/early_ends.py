@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from copublish.errors import LedgerError
-from copublish.kernel.ledger.cells import COMPLETE, ENDED_EARLY, GIVEN_BACK, Entry
+from copublish.kernel.ledger.cells import COMPLETE, ENDED_EARLY, GIVEN_BACK, Entry, runs_of
 from copublish.kernel.ledger.ledger import Ledger
 
 
@@ -38,7 +38,7 @@ class EndsWith:
 def early_ends(entries: Sequence[Entry]) -> list[EndsWith]:
     """Peers with whom runs ended early, by certificate; by name where agreements have none."""
     by_peer: dict[str, list[tuple[str, Entry]]] = {}
-    for entry in entries:
+    for *_, entry in runs_of(entries):  # the last charge of a run says how far it came
         for name, certificate in entry.peers.items():
             by_peer.setdefault(certificate or name, []).append((name, entry))
     found = []
@@ -66,7 +66,7 @@ def after_early_end(ledger: Ledger, peers: Mapping[str, str | None]) -> str | No
         ledger: This party's ledger.
         peers: The other parties, with the fingerprints of their certificates as far as the agreement has them.
     """
-    entries = ledger.entries()
+    entries = [run[-1] for run in runs_of(ledger.entries())]
     for peer, certificate in peers.items():
         runs = [entry for entry in entries if _was_with(entry, peer, certificate)]
         if runs and runs[-1].state != COMPLETE:

@@ -11,8 +11,10 @@ from pathlib import Path
 from copublish.agreement.model import Agreement
 from copublish.errors import BudgetExceededError, EditedLedgerError, LedgerError, ReleaseError
 from copublish.files.home import default_ledger, make_private_folder
+from copublish.kernel.accounting.cost import NOTHING
 from copublish.kernel.accounting.disclosures import NEIGHBORS, Neighbors
 from copublish.kernel.accounting.formatting import show_exact
+from copublish.kernel.accounting.membership import costs_of_run
 from copublish.kernel.ledger.budget import budget_of, price_in_words, show_left
 from copublish.kernel.ledger.ledger import CHANGED, Ledger
 from copublish.kernel.ledger.limits import DEFAULT_DELTA, UNBOUNDED, Limit
@@ -38,10 +40,10 @@ class Price:
         relation: What epsilon is counted for.
         limit: The most that may ever be spent; none if no limit was set.
         spent: Epsilon before.
-        this: Epsilon of this release.
+        this: Epsilon of this release, and of the number of common people where that is charged.
         left, left_after: What is left before and after; none without a limit, or if it may not be made.
         words: The same in a sentence, with delta; none if it may not be made.
-        paid_from: The account of the limit that it would be paid from; none if it may not be made.
+        paid_from: The account of the limit that the release would be paid from; none if it may not be made.
         refusal: Why it may not be made; none if it may.
         ledger_state: The ledger's last entry, as a hash; `NO_LEDGER` if there is no ledger.
     """
@@ -67,7 +69,8 @@ def price(agreement: Agreement, ledger: str | Path | None = None) -> Price:
         ledger: The ledger's file; the one in your copublish folder unless given. One that is not there has no limit.
     """
     cost, file = plan_of(agreement).cost(), Path(ledger or default_ledger())
-    relation = agreement.privacy.neighbors
+    costs, relation = costs_of_run(agreement, cost), agreement.privacy.neighbors
+    total = sum(costs, NOTHING)
     if not file.exists():
         why = f"There is no ledger '{file}', so there is no limit for data set '{agreement.dataset}'."
         return Price(
@@ -75,7 +78,7 @@ def price(agreement: Agreement, ledger: str | Path | None = None) -> Price:
             relation=relation,
             limit=None,
             spent="0",
-            this=_shown(cost.under(relation)),
+            this=_shown(total.under(relation)),
             refusal=f"{why} Set one: copublish ledger limit {agreement.dataset}=EPSILON --ledger {file}",
         )
     book = Ledger(file)
@@ -83,9 +86,9 @@ def price(agreement: Agreement, ledger: str | Path | None = None) -> Price:
         state = book.head()  # before the rest is read: what is written meanwhile makes it an older one
         limit, spent = book.limit(agreement.dataset), book.spent_by_account(agreement.dataset)
         before = budget_of(agreement.dataset, limit, spent, ())
-        this = _shown(cost.under(before.relation))
+        this = _shown(total.under(before.relation))
         try:
-            account = book.account_for(agreement.dataset, cost)
+            book.refuse_if_over(agreement.dataset, *costs)
         except BudgetExceededError as exc:
             return Price(
                 dataset=agreement.dataset,
@@ -99,9 +102,10 @@ def price(agreement: Agreement, ledger: str | Path | None = None) -> Price:
             )
     finally:
         book.close()
-    if limit is None:
+    accounts = None if limit is None else limit.accounts_for(spent, costs)
+    if limit is None or accounts is None:
         raise LedgerError(f"The ledger '{file}' was changed while it was read. Look again.")
-    after, _ = show_left(limit, spent.plus(cost, cost.in_rho(), account))
+    after, _ = show_left(limit, spent.after(costs, accounts))
     return Price(
         dataset=agreement.dataset,
         relation=before.relation,
@@ -111,7 +115,7 @@ def price(agreement: Agreement, ledger: str | Path | None = None) -> Price:
         left=before.left,
         left_after=after,
         words=price_in_words(agreement, limit, cost, spent),
-        paid_from=account,
+        paid_from=accounts[-1],
         ledger_state=state,
     )
 

@@ -23,7 +23,7 @@ from copublish.party.options import Address, Option, Places, build, given_in, op
 from copublish.party.party_file import read_party_file
 from copublish.release.evidence.approvals import default_approvals_folder
 from copublish.rows.database import DatabaseTable, scheme_of
-from copublish.rows.sources import DataWithEvents, Source, events_of, is_file, people_of, source_from
+from copublish.rows.sources import PartyData, PlainSource, Source, events_of, is_file, mapped, plain, source_from
 
 DEFAULT_OUT = "release"
 
@@ -142,6 +142,7 @@ class RunOptions(TypedDict, total=False):
     out: str | Path | None
     ledger: str | Path | None
     log: str | Path | None
+    columns: str | Path | None
     overwrite: bool
     again: bool
     accept: bool
@@ -167,7 +168,7 @@ class RunRequest:
     Attributes:
         agreement: The agreement, or its file.
         data: The party's data; none for a party that holds none.
-        party, out, ledger, log, overwrite, again, accept, events: Options.
+        party, out, ledger, log, columns, overwrite, again, accept, events: Options.
         keys, network, compute: Options by what they are about.
     """
 
@@ -190,6 +191,13 @@ class RunRequest:
             help=f"File for the log, or {TO_STDERR} or {SYSLOG}. Default: a file of its own in your copublish folder.",
             words=(TO_STDERR, SYSLOG),
             example=SYSLOG,
+        ),
+    ] = None
+    columns: Annotated[
+        Path | None,
+        Option(
+            help="File with your own names, units and spellings of the agreed columns: a mapping. It is never sent.",
+            example="my-columns.toml",
         ),
     ] = None
     overwrite: Annotated[bool, Option(help="Replace a release that is in the folder.", flag="--force")] = False
@@ -233,7 +241,7 @@ class RunRequest:
         if isinstance(self.agreement, Agreement):
             raise OptionError("agreement", "a run in a process of its own needs the agreement's file")
         options = to_json(self) | ({"events": places} if (places := _places_of(self.data)) else {})
-        people = None if self.data is None else people_of(self.data)
+        people = None if self.data is None else plain(self.data)
         return {"agreement": str(self.agreement), **_data_to_json(people), "options": options}
 
     @classmethod
@@ -361,6 +369,16 @@ class ResolvedRun:
         """Folder of the key for the network; none for plain connections on loopback."""
         return None if self.request.keys.insecure else self.request.keys.identity
 
+    @cached_property
+    def source(self) -> "Source | None":
+        """The data, with the mapping of their columns if there is one.
+
+        Raises:
+            MappingError: If the mapping cannot be read.
+        """
+        data = self.request.data
+        return None if data is None else mapped(data, self.request.columns)
+
     @property
     def signer(self) -> Path | None:
         """Folder of the key for signatures, if it is another one; none for plain connections on loopback."""
@@ -467,12 +485,15 @@ def with_events(agreement: Agreement, party: str, data: "Source", places: Places
         places: Where tables are: a file, or a table of the database that has the rows of people.
     """
     wanted = {derived.source for derived in agreement.derived_at(party).values()}
-    people, found = people_of(data), dict(events_of(data))
+    people, found = plain(data), dict(events_of(data))
     for name, place in (places or {}).items():
         if name in wanted and name not in found:
-            database = people.database if isinstance(people, DatabaseTable) and not is_file(place) else None
+            is_there = isinstance(people, DatabaseTable) and not is_file(place) and sheet_of(place) is None
+            database = people.database if isinstance(people, DatabaseTable) and is_there else None
             found[name] = source_from(place) if database is None else DatabaseTable(database, place)
-    return DataWithEvents(people, found) if found else people
+    if not found:
+        return data
+    return replace(data, events=found) if isinstance(data, PartyData) else PartyData(people, found)
 
 
 def _places_of(data: "Source | None") -> Places:
@@ -483,7 +504,7 @@ def _places_of(data: "Source | None") -> Places:
     """
     if data is None:
         return {}
-    people, places = people_of(data), Places()
+    people, places = plain(data), Places()
     for name, table in events_of(data).items():
         if isinstance(table, DatabaseTable) and isinstance(people, DatabaseTable) and table.database == people.database:
             places[name] = table.table
@@ -498,9 +519,13 @@ def _places_of(data: "Source | None") -> Places:
 
 
 def _absolute_source(data: "Source") -> "Source":
-    if isinstance(data, DataWithEvents):
-        events = {name: _absolute_source(table) for name, table in data.events.items()}
-        return DataWithEvents(_absolute_source(data.data), events)
+    if isinstance(data, PartyData):
+        events = {name: _absolute_plain(table) for name, table in data.events.items()}
+        return replace(data, data=_absolute_plain(data.data), events=events)
+    return _absolute_plain(data)
+
+
+def _absolute_plain(data: PlainSource) -> PlainSource:
     if isinstance(data, DatabaseTable):
         is_file = scheme_of(data.database) is None
         return replace(data, database=Path(data.database).absolute()) if is_file else data

@@ -154,7 +154,7 @@ def opened(run: ResolvedRun, secrets: Secrets, *, look: Look = lambda overview: 
     )
     try:
         yield ready_party(
-            run.agreement, run.party, run.request.data, identity, ledger, run.settings(), signer=signer, look=look
+            run.agreement, run.party, run.source, identity, ledger, run.settings(), signer=signer, look=look
         )
     finally:
         ledger.close()

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from copublish.agreement.model import Agreement
 from copublish.engines.secrecy import agreed_secrecy
+from copublish.kernel.accounting.statements import EpsilonStatement
 from copublish.kernel.certificate.build import all_assumptions, state_secrecy
 from copublish.kernel.certificate.comparing import assumptions_about_noise, assumptions_of_comparing, way_of
 from copublish.kernel.certificate.promise import assumptions, computes_jointly, not_protected
 from copublish.kernel.noise.shared_laplace import NoiseShares
+from copublish.release.render.privacy_words import epsilon_words, odds_words
 
 LISTS = (
     "No person is listed by two parties",
@@ -52,20 +54,23 @@ class BeforeConsent:
         return {"learned": list(self.learned), "rests_on": list(self.rests_on)}
 
 
-def before_consent(agreement: Agreement, epsilon_in_odds: Sequence[str], party: str | None) -> BeforeConsent:
+def before_consent(
+    agreement: Agreement, epsilon: EpsilonStatement, delta_bound: str, party: str | None
+) -> BeforeConsent:
     """What stands beside the question.
 
     Args:
         agreement: What is asked about.
-        epsilon_in_odds: What epsilon means, from `odds_words`.
+        epsilon: By who looks and what changes.
+        delta_bound: A bound on delta.
         party: Who is asked; sentences speak to it if it holds data. None speaks to nobody in particular.
     """
     you = party if party in agreement.owners else None
     return BeforeConsent(
         learned=(
-            _membership(agreement, you),
+            _membership(agreement, epsilon, you),
             *_coalitions(agreement, you),
-            *epsilon_in_odds,
+            *odds_words(epsilon, delta_bound),
             secrecy(agreement),
             *_told_to_parties(agreement),
         ),
@@ -103,7 +108,7 @@ def _told_to_parties(agreement: Agreement) -> list[str]:
     return found
 
 
-def _membership(agreement: Agreement, you: str | None) -> str:
+def _membership(agreement: Agreement, epsilon: EpsilonStatement, you: str | None) -> str:
     """Whether other parties learn who is in whose data."""
     owners = agreement.owners
     others = [party for party in (agreement.parties if agreement.partition == "horizontal" else owners) if party != you]
@@ -119,6 +124,12 @@ def _membership(agreement: Agreement, you: str | None) -> str:
     if not agreement.joins_by_identifier:
         who, whose = ("every party knows", "the table") if you is None else (f"{_names(others)} will know", "your data")
         return f"By the agreement all parties list the same people in the same order, so {who} who is in {whose}."
+    if agreement.hides_membership:
+        price = f"one person added or removed: epsilon {epsilon_words(epsilon.insiders['add-remove'])}"
+        if you is None:
+            return f"No owner will learn which of its people another owner has ({price})."
+        whose = "its" if len(others) == 1 else "their"
+        return f"{_names(others)} will not learn which of {whose} people are in your data ({price})."
     if you is None:
         theirs = "the other one has, too" if len(owners) == 2 else "are in the data of all of them"
         return f"{_names(owners)} will learn which of their people {theirs}."

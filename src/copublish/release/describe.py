@@ -27,7 +27,7 @@ from copublish.mechanisms.base import Plan
 from copublish.release.consent import BeforeConsent, agreed_assumptions, before_consent, secrecy
 from copublish.release.prepare import prepare
 from copublish.release.readme import definition_list, html_table
-from copublish.release.render.privacy_words import epsilon_rows, epsilon_words, noise_words, odds_words
+from copublish.release.render.privacy_words import epsilon_rows, epsilon_words, membership_words, noise_words
 from copublish.release.render.text_tables import add_row, text_table
 
 WEAK_EPSILON = 3
@@ -181,6 +181,8 @@ class Description:
         yield "Agreement", self.agreement_hash[:16]
         yield "Cost", f"epsilon {self.epsilon.agreed} ({self.epsilon.calibrated_to})"
         yield "Delta", f"at most {self.delta_bound} ({self.delta_is})"
+        if self.epsilon.membership is not None:
+            yield "Membership", membership_words(self.epsilon.membership)
         yield from self.headline.items()
         if self.approvals:
             yield "Approvals", ", ".join(f"{number} of {party}" for party, number in self.approvals.items())
@@ -258,7 +260,7 @@ def describe_plan(plan: Plan[Any], party: str | None = None) -> Description:
     epsilon, delta_bound = state_epsilon(agreement, cost), bound_on_delta(agreement, cost)
     return Description(
         warning=warning_of(agreement),
-        before_consent=before_consent(agreement, odds_words(epsilon, delta_bound), party),
+        before_consent=before_consent(agreement, epsilon, delta_bound, party),
         release=agreement.name,
         agreement_hash=agreement.hash,
         parties=agreement.party_names,

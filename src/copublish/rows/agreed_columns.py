@@ -5,7 +5,7 @@ For drafting an agreement its owner may ask for single values; a type is a hint 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,8 @@ from copublish.files.regular import open_regular
 from copublish.rows.categories import categories_of
 from copublish.rows.csv_files import csv_options
 from copublish.rows.encoding import as_text
-from copublish.rows.sources import OPEN_FILES, OpenSource, Source, open_source
+from copublish.rows.sheets import cell_types
+from copublish.rows.sources import OPEN_FILES, OpenSource, Source, is_json_lines, open_source, sheet_of
 
 ColumnType = Literal["text", "whole number", "number", "truth value", "truth word", "date", "unknown"]
 """What a source says of a column. A truth value is one by its type; a truth word is text of a CSV file that looks like
@@ -51,7 +52,12 @@ def column_types(source: Source) -> dict[str, ColumnType]:
         No value is returned. The types of CSV columns are guessed from cells, so a type can say that all of them are
         whole numbers; and the first line of a CSV file is taken for names.
     """
+    if (sheet := sheet_of(source)) is not None:
+        return dict(cell_types(*sheet))
     with open_source(source) as opened:
+        if is_json_lines(source):
+            with _typed_json(Path(str(source)), opened) as table:
+                return {name: _type(kind, of_text=False) for name, kind in table.schema().items()}
         if not _is_csv(source):
             types = {name: _type(kind, of_text=False) for name, kind in opened.table.schema().items()}
             # Codes that are whole numbers are categories where their owner's file calls them so.
@@ -103,6 +109,14 @@ def _typed_csv(path: Path, opened: OpenSource) -> Iterator[Any]:
         yield opened.connection.read_csv(literal, **{**csv_options(literal, path), "all_varchar": False})
 
 
+@contextmanager
+def _typed_json(path: Path, opened: OpenSource) -> Iterator[Any]:
+    """The same file with the types that DuckDB finds in all of its lines."""
+    with open_regular(path) as file:
+        literal = Path(OPEN_FILES, str(file))
+        yield opened.connection.read_json(literal, format="newline_delimited", sample_size=-1)
+
+
 def _type(kind: Any, *, of_text: bool) -> ColumnType:
     if kind.is_boolean():
         return "truth word" if of_text else "truth value"
@@ -113,8 +127,18 @@ def _type(kind: Any, *, of_text: bool) -> ColumnType:
     return "date" if kind.is_temporal() else "text"
 
 
-def column_problems(agreement: Agreement, party: str, present: list[str]) -> list[str]:
-    """A sentence for every column of a party that is not there, or there and not agreed; no value is looked at."""
+def column_problems(
+    agreement: Agreement, party: str, present: list[str], own_names: Mapping[str, str] | None = None
+) -> list[str]:
+    """A sentence for every column of a party that is not there, or there and not agreed; no value is looked at.
+
+    Args:
+        agreement: What is agreed.
+        party: Whose columns.
+        present: The columns that are there, by agreed names where the party has its own.
+        own_names: Those names, as the party's mapping has them.
+    """
+    own_names = own_names or {}
     derived = agreement.derived_at(party)
     wanted = [column for column in agreement.columns_of(party) if column not in derived]
     if (identifier := agreement.records.identifier) is not None:
@@ -122,10 +146,13 @@ def column_problems(agreement: Agreement, party: str, present: list[str]) -> lis
     # Names in the data are not repeated: in a file without a header they are somebody's values.
     problems = [
         f"Column '{column}' is agreed but not in the data. Names must match exactly; a CSV needs a header line."
+        if column not in own_names
+        else f"Column '{column}' is '{own_names[column]}' by the mapping, and the data have no such column. Names must "
+        "match exactly; a CSV needs a header line."
         for column in wanted
         if column not in present
     ]
-    if problems and (other := looks_like_data_of(agreement, present)) not in (None, party):
+    if problems and not own_names and (other := looks_like_data_of(agreement, present)) not in (None, party):
         return [
             f"This looks like the data of '{other}': columns that '{other}' alone holds are in them, and "
             f"those of '{party}' are not. Name the data of '{party}', or the party '{other}'.",

@@ -6,16 +6,14 @@ They say what was decided elsewhere: `coded_columns.py` asks the encoder for eve
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
+from copublish.rows.numbers import LARGEST
 from copublish.types import IntArray
-
-LARGEST = sys.float_info.max
 
 
 class CellExpression(Protocol):
@@ -64,20 +62,20 @@ class ListedTexts:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Codes of numbers by comparison. The order of kinds: missing, spelled as missing, then from low to high.
+    """Codes of numbers by comparison. The order of kinds: missing, single numbers, then from low to high.
 
     Attributes:
         column: Which.
         numbers: How its numbers are compared with floats.
-        spelled: Numbers that stand for a missing one.
-        ends: Where kinds from the third on end: minus infinity before the first of these, and so on. What is left is
-            finite, or infinity.
+        single: Numbers that are told from those around them: they stand for something else, like a missing one.
+        ends: Where the kinds after these end: minus infinity before the first, and so on. What is left is finite, or
+            infinity.
         codes: Of every kind.
     """
 
     column: str
     numbers: Numbers
-    spelled: tuple[float, ...]
+    single: tuple[float, ...]
     ends: tuple[float, ...]
     codes: tuple[int, ...]
 
@@ -89,8 +87,9 @@ class Intervals:
         """A number for every row, by its kind; neighbors of one name are compared as one."""
         column = table[self.column]
         branches = [(self.numbers.is_missing(column), named[0])]
-        branches += [(self.numbers.equal(column, number), named[1]) for number in self.spelled]
-        places, ends = named[2:], [*self.ends, math.inf]
+        of_single, places = named[1 : 1 + len(self.single)], named[1 + len(self.single) :]
+        branches += [(self.numbers.equal(column, one), name) for one, name in zip(self.single, of_single, strict=True)]
+        ends = [*self.ends, math.inf]
         kept = [n for n, end in enumerate(ends) if places[n] != places[n + 1]]
         found = self._search(column, [ends[n] for n in kept], [*(places[n] for n in kept), places[-1]])
         return cases(branches, found)

@@ -26,7 +26,6 @@ from copublish.agreement.domain import CategoricalDomain, NumericalDomain
 from copublish.agreement.encoding_rules import ColumnRule
 from copublish.errors import NotCountedThereError
 from copublish.rows.cell_expressions import (
-    LARGEST,
     CellExpression,
     Decimals,
     Floats,
@@ -37,7 +36,9 @@ from copublish.rows.cell_expressions import (
     as_number,
     raw_text,
 )
-from copublish.rows.encoding import BLANKS, Encoded, encode_batch, finite_numbers
+from copublish.rows.encoding import BLANKS, Encoded, encode_batch
+from copublish.rows.numbers import LARGEST, finite_numbers
+from copublish.rows.translation import AS_AGREED, Translation
 from copublish.types import IntArray
 
 MOST_DIFFERENT_TEXTS = 2**17
@@ -84,13 +85,14 @@ class CodedColumn:
         return self.cells.expression(table, np.arange(domain.size + 1)).cast("int32").name(domain.name)
 
 
-def learn_column(connection: Any, table: Any, rule: ColumnRule) -> CodedColumn:
+def learn_column(connection: Any, table: Any, rule: ColumnRule, translation: Translation = AS_AGREED) -> CodedColumn:
     """Count one column where it lies, by code.
 
     Args:
         connection: The Ibis connection.
         table: The Ibis table.
         rule: The column's domain, and where values go that are not in it.
+        translation: What the owner's own values are in agreed ones.
 
     Raises:
         NotCountedThereError: If the codes there could be others than here.
@@ -101,27 +103,41 @@ def learn_column(connection: Any, table: Any, rule: ColumnRule) -> CodedColumn:
     import ibis.expr.operations as ops
 
     kind = table[rule.domain.name].type()
-    name = f"Column '{rule.domain.name}'"
+    name, read = f"Column '{rule.domain.name}'", _ReadAs(rule, translation)
     if isinstance(rule.domain, CategoricalDomain):
         if kind.is_floating():
             raise NotCountedThereError(f"{name} is agreed as a category and holds floats, whose spelling differs")
-        return _by_values(connection, table, rule)
+        return _by_values(connection, table, read)
     if kind.is_decimal() and kind.precision is not None and kind.scale is not None:
-        return _by_intervals(connection, table, rule, rule.domain, Decimals(kind.precision, kind.scale))
+        return _by_intervals(connection, table, read, rule.domain, Decimals(kind.precision, kind.scale))
     if kind.is_string() or kind.is_decimal() or kind.is_unknown():
-        return _by_values(connection, table, rule)
+        return _by_values(connection, table, read)
     if kind.is_integer() or kind.is_floating() or kind.is_boolean() or kind.is_null():
         may_be_nan = kind.is_floating() and connection.has_operation(ops.IsNan)
-        return _by_intervals(connection, table, rule, rule.domain, Floats(may_be_nan))
+        if kind.is_floating() and not may_be_nan and "" in translation.values:
+            raise NotCountedThereError(f"{name} may have NaN, which is recoded as an empty cell is")
+        return _by_intervals(connection, table, read, rule.domain, Floats(may_be_nan))
     # Dates and the like have no number, as in `column_expression`.
     rows = _whole(connection.to_pyarrow(table.aggregate(table.count().name(ROWS))).column(ROWS))
     values = pa.array([math.inf])
-    encoded = _encode(rule, values)
+    encoded = read.encode(values)
     return _coded(rule, OneCode(int(encoded.codes[0])), values, encoded, rows)
 
 
-def _by_values(connection: Any, table: Any, rule: ColumnRule) -> CodedColumn:
-    name = rule.domain.name
+@dataclass(frozen=True)
+class _ReadAs:
+    """A column's rule, and what the owner's own values are in agreed ones."""
+
+    rule: ColumnRule
+    translation: Translation
+
+    def encode(self, values: pa.Array) -> Encoded:
+        batch = pa.RecordBatch.from_arrays([values], names=[self.rule.domain.name])
+        return encode_batch(self.rule, batch, null_is_elsewhere=False, translation=self.translation)
+
+
+def _by_values(connection: Any, table: Any, read: _ReadAs) -> CodedColumn:
+    rule, name = read.rule, read.rule.domain.name
     texts = table.select(raw_text(table[name]).name(TEXT))
     # Each is compared with the column itself: some databases compare what they computed by other rules than columns.
     folded = ((texts[TEXT] == texts[TEXT].lower()) & (texts[TEXT] == texts[TEXT].upper())).ifelse(1, 0)
@@ -133,9 +149,9 @@ def _by_values(connection: Any, table: Any, rule: ColumnRule) -> CodedColumn:
     if _ignores_case(raw.to_pylist(), found.column(FOLDED).to_pylist()):
         raise NotCountedThereError(f"The database takes texts of column '{name}' for equal that differ in case")
     values = pc.utf8_trim(raw, characters=BLANKS)
-    encoded = _encode(rule, values)
+    encoded = read.encode(values)
     codes, is_text = encoded.codes.astype(np.int64), np.asarray(raw.is_valid())
-    null = int(_encode(rule, pa.array([None], pa.string())).codes[0])
+    null = int(read.encode(pa.array([None], pa.string())).codes[0])
     is_category = isinstance(rule.domain, CategoricalDomain)
     otherwise = rule.unlisted if is_category else int(np.bincount(codes, minlength=1).argmax())
     listed = {
@@ -158,15 +174,14 @@ def _ignores_case(texts: Sequence[str | None], folded: Sequence[int | None]) -> 
     )
 
 
-def _by_intervals(
-    connection: Any, table: Any, rule: ColumnRule, domain: NumericalDomain, numbers: Numbers
-) -> CodedColumn:
-    spelled = tuple(float(number) for number in finite_numbers(rule.missing_spellings))
+def _by_intervals(connection: Any, table: Any, read: _ReadAs, domain: NumericalDomain, numbers: Numbers) -> CodedColumn:
+    rule, translation = read.rule, read.translation
+    single = tuple(dict.fromkeys([*translation.numbers, *map(float, finite_numbers(rule.missing_spellings))]))
     edges = {float(domain.lower), *map(float, domain.thresholds), math.nextafter(float(domain.upper), math.inf)}
-    inner = sorted(edge for edge in edges if -LARGEST < edge <= LARGEST)
-    values, encoded = _encode_kinds(rule, spelled, [-math.inf, math.nextafter(inner[0], -math.inf), *inner, math.inf])
+    inner = sorted(own for own in set(map(translation.first_reaching, edges)) if -LARGEST < own <= LARGEST)
+    values, encoded = _encode_kinds(read, single, [-math.inf, math.nextafter(inner[0], -math.inf), *inner, math.inf])
     codes = encoded.codes.astype(np.int64)
-    intervals = Intervals(domain.name, numbers, spelled, (-LARGEST, *inner), tuple(codes.tolist()))
+    intervals = Intervals(domain.name, numbers, single, (-LARGEST, *inner), tuple(codes.tolist()))
     own = table[domain.name]
     is_decimal = own.type().is_decimal()
     kinds = table.select(
@@ -179,7 +194,7 @@ def _by_intervals(
     found = connection.to_pyarrow(query)
     present = _whole(found.column(KIND))
     for extreme in extremes:
-        again = _encode(rule, found.column(extreme).combine_chunks().cast(pa.string() if is_decimal else pa.float64()))
+        again = read.encode(found.column(extreme).combine_chunks().cast(pa.string() if is_decimal else pa.float64()))
         if not np.array_equal(again.codes, codes[present]):
             raise NotCountedThereError(f"The database compares numbers of column '{domain.name}' in another way")
     weights = np.zeros(len(codes), dtype=np.int64)
@@ -187,12 +202,13 @@ def _by_intervals(
     return _coded(rule, intervals, values, encoded, weights)
 
 
-def _encode_kinds(rule: ColumnRule, spelled: Sequence[float], inside: Sequence[float]) -> tuple[pa.Array, Encoded]:
+def _encode_kinds(read: _ReadAs, single: Sequence[float], inside: Sequence[float]) -> tuple[pa.Array, Encoded]:
     """A value of every kind, in the order of `Intervals`, and their codes by the encoder."""
-    missing = pa.array([None, spelled[0] if spelled else None], pa.float64())
+    special = pa.array([None, *single], pa.float64())
     numbers = pa.array(inside, pa.float64())
-    # The number that is taken of an interval can be one that stands for missing, and the others there do not.
-    parts = [_encode(rule, missing), _encode(replace(rule, missing_spellings=()), numbers)]
+    # The number that is taken of an interval can be one that stands for something else, and the others there do not.
+    plain = _ReadAs(replace(read.rule, missing_spellings=()), replace(read.translation, values={}))
+    parts = [read.encode(special), plain.encode(numbers)]
     broken = {name for part in parts for name in part.changed}
     changed = {
         name: np.concatenate([part.changed.get(name, np.zeros(len(part.codes), dtype=np.bool_)) for part in parts])
@@ -201,12 +217,7 @@ def _encode_kinds(rule: ColumnRule, spelled: Sequence[float], inside: Sequence[f
     encoded = Encoded(
         np.concatenate([part.codes for part in parts]), None, changed, np.concatenate([part.missing for part in parts])
     )
-    return pa.concat_arrays([missing, numbers]), encoded
-
-
-def _encode(rule: ColumnRule, values: pa.Array) -> Encoded:
-    batch = pa.RecordBatch.from_arrays([values], names=[rule.domain.name])
-    return encode_batch(rule, batch, null_is_elsewhere=False)
+    return pa.concat_arrays([special, numbers]), encoded
 
 
 def _coded(

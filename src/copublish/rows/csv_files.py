@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import duckdb
 
 ROWS_PER_BATCH = 65_536
+
+DOUBLE = '"'
 
 FLOATS = ("FLOAT", "DOUBLE")
 
@@ -52,6 +54,12 @@ class OpenFile:
         """The names of its columns."""
         return tuple(self.types)
 
+    def renamed(self, names: Mapping[str, str]) -> OpenFile:
+        """The same with other names for its columns, and without those that have none."""
+        selected = ", ".join(f"{_quoted(own, DOUBLE)} AS {_quoted(name, DOUBLE)}" for name, own in names.items())
+        scan = f"(SELECT {selected} FROM {self.scan})"  # noqa: S608  # names are quoted
+        return replace(self, scan=scan, types={name: self.types[own] for name, own in names.items()})
+
     def expression(self, column: str, need: Need, *, name: str | None = None) -> str:
         """What encoding needs of a column; `column_expression` says what that is, and must give the same.
 
@@ -60,7 +68,7 @@ class OpenFile:
             need: What of it.
             name: How the result is called; as the column is, if not given.
         """
-        called, name, kind = _quoted(name or column, '"'), _quoted(column, '"'), self._kind(column)
+        called, name, kind = _quoted(name or column, DOUBLE), _quoted(column, DOUBLE), self._kind(column)
         if need == "text" or kind in NUMBERS_AS_TEXT:
             # Floats as they are, for `texts_of` to write.
             sql = name if kind in FLOATS else f"trim(CAST({name} AS VARCHAR), {_literal(BLANKS)})"
@@ -95,6 +103,23 @@ class OpenFile:
         return "LIST" if written.endswith("]") else written.partition("(")[0].strip('"')
 
 
+def connect_to(path: Path, held: ExitStack) -> duckdb.DuckDBPyConnection:
+    """A connection that can read one file and nothing else.
+
+    Args:
+        path: Where it is, as a whole path.
+        held: Closes the connection.
+    """
+    import duckdb
+
+    connection = duckdb.connect()
+    held.callback(connection.close)
+    # Moments are written alike on every machine, and no name in a query is a variable of this program.
+    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
+    connection.execute(only(path))
+    return connection
+
+
 def open_file(function: str, path: Path, options: Mapping[str, Any], held: ExitStack) -> OpenFile:
     """Open a file for reading.
 
@@ -104,14 +129,8 @@ def open_file(function: str, path: Path, options: Mapping[str, Any], held: ExitS
         options: The function's options.
         held: Closes the connection.
     """
-    import duckdb
-
-    connection = duckdb.connect()
-    held.callback(connection.close)
-    # Moments are written alike on every machine, and no name in a query is a variable of this program.
-    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
     path = path.absolute()  # DuckDB allows what it finds, and compares whole paths
-    connection.execute(only(path))
+    connection = connect_to(path, held)
     given = "".join(f", {name} = {_literal(value)}" for name, value in options.items())
     scan = f"{function}({_literal(str(path))}{given})"
     described = connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608  # the path is quoted

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from string import digits
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -19,6 +18,8 @@ from numpy.typing import NDArray
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain, format_number
 from copublish.agreement.encoding_rules import ColumnRule, codes_of_numbers, small_codes
+from copublish.rows.numbers import finite_numbers, numbers_of
+from copublish.rows.translation import AS_AGREED, Translation
 from copublish.types import BoolArray, Codes
 
 MISSING_REFUSED = 'missing values, which the agreement refuses (missing = "category" would allow them)'
@@ -122,13 +123,16 @@ class Encoded:
     missing: BoolArray = field(repr=False)
 
 
-def encode_batch(rule: ColumnRule, batch: pa.RecordBatch, *, null_is_elsewhere: bool) -> Encoded:
+def encode_batch(
+    rule: ColumnRule, batch: pa.RecordBatch, *, null_is_elsewhere: bool, translation: Translation = AS_AGREED
+) -> Encoded:
     """One column of a batch that holds its `column_expression`, in codes. It cannot fail, whatever is in a cell.
 
     Args:
         rule: The column's public domain, and where values go that are not in it.
         batch: Rows from the source.
         null_is_elsewhere: Whether an empty cell means that another party holds it.
+        translation: What the owner's own values are in agreed ones. Missing values are spelled as in the owner's cells.
 
     Privacy:
         Stability: 1 for adding or removing a row, 1 for replacing one: the codes of a row follow from that row and from
@@ -139,9 +143,17 @@ def encode_batch(rule: ColumnRule, batch: pa.RecordBatch, *, null_is_elsewhere: 
         values = texts_of(values)
     null, spelled_missing = _empty_cells(values, rule.missing_spellings)
     elsewhere = null if null_is_elsewhere else np.zeros_like(null)
+    missing = null | spelled_missing
     if isinstance(rule.domain, NumericalDomain):
-        return _encode_numbers(rule, rule.domain, values, null | spelled_missing, elsewhere)
-    return _encode_categories(rule, rule.domain, values, null | spelled_missing, elsewhere)
+        numbers = numbers_of(values)
+        missing |= np.isin(numbers, finite_numbers(rule.missing_spellings))
+        places = translation.places(values, null, numbers)
+        numbers = translation.agreed_numbers(numbers, places)
+        return _encode_numbers(rule, rule.domain, numbers, missing & (places < 0), elsewhere)
+    places = translation.places(values, null)
+    if translation.values:
+        values = translation.agreed_texts(values, places)
+    return _encode_categories(rule, rule.domain, values, missing & (places < 0), elsewhere)
 
 
 def _empty_cells(values: pa.Array, missing_spellings: tuple[str, ...]) -> tuple[BoolArray, BoolArray]:
@@ -151,25 +163,6 @@ def _empty_cells(values: pa.Array, missing_spellings: tuple[str, ...]) -> tuple[
         return null, np.zeros_like(null)
     null = _mask(pc.is_null(values)) | _mask(pc.equal(values, ""))
     return null, _mask(pc.is_in(values, value_set=pa.array(missing_spellings, pa.string())))
-
-
-def numbers_of(values: pa.Array) -> NDArray[np.float64]:
-    """Numbers, read from text where they are text; NaN where there is none."""
-    if pa.types.is_float64(values.type):
-        return cast(NDArray[np.float64], values.to_numpy(zero_copy_only=False))
-    import polars as pl
-
-    numbers = cast(pl.Series, pl.from_arrow(values)).cast(pl.Float64, strict=False)
-    return cast(NDArray[np.float64], numbers.to_numpy())
-
-
-def finite_numbers(spellings: tuple[str, ...]) -> NDArray[np.float64]:
-    """The spellings that are numbers: -9 is missing however a source writes or stores it."""
-    perhaps = [spelling for spelling in spellings if any(digit in spelling for digit in digits)]
-    if not perhaps:  # and nothing has to be loaded that reads numbers
-        return np.empty(0)
-    numbers = numbers_of(pa.array(perhaps, pa.string()))
-    return cast(NDArray[np.float64], numbers[np.isfinite(numbers)])
 
 
 def _encode_categories(
@@ -189,10 +182,13 @@ def _encode_categories(
 
 
 def _encode_numbers(
-    rule: ColumnRule, domain: NumericalDomain, values: pa.Array, missing: BoolArray, elsewhere: BoolArray
+    rule: ColumnRule,
+    domain: NumericalDomain,
+    numbers: NDArray[np.float64],
+    missing: BoolArray,
+    elsewhere: BoolArray,
 ) -> Encoded:
-    numbers = numbers_of(values)
-    missing = (missing | np.isin(numbers, finite_numbers(rule.missing_spellings))) & ~elsewhere
+    missing = missing & ~elsewhere
     unreadable = ~np.isfinite(numbers) & ~missing & ~elsewhere
     lower, upper = float(domain.lower), float(domain.upper)
     absent = missing | unreadable | elsewhere

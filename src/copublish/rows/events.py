@@ -24,10 +24,11 @@ from copublish.agreement.domain import NumericalDomain
 from copublish.agreement.encoding_rules import ColumnRule
 from copublish.agreement.model import Agreement
 from copublish.errors import FragmentError, SourceError
-from copublish.rows.encoding import Need, finite_numbers, numbers_of, texts_of
+from copublish.rows.encoding import Need, texts_of
 from copublish.rows.event_functions import Chosen, EventStore
 from copublish.rows.identifiers import normalize_batch
-from copublish.rows.sources import OpenRows, OpenSource, Source, open_rows
+from copublish.rows.numbers import finite_numbers, numbers_of
+from copublish.rows.sources import OpenRows, OpenSource, Source, events_of, open_rows, plain
 from copublish.types import BoolArray
 
 PERSON, ROWS = "person", "n_rows"
@@ -65,7 +66,7 @@ class _Task:
                 yield where.column, "number"
 
 
-def refuse_unfit_events(agreement: Agreement, party: str, events: Mapping[str, Source], people: Source) -> None:
+def refuse_unfit_events(agreement: Agreement, party: str, source: Source) -> None:
     """Raise unless a party has the event tables that the agreement names, with the columns and types that it reads.
 
     No row is read.
@@ -74,13 +75,14 @@ def refuse_unfit_events(agreement: Agreement, party: str, events: Mapping[str, S
         FragmentError: If not; it lists every problem.
         SourceError: If a table cannot be opened.
     """
+    events = events_of(source)
     problems: list[str] = []
     for table, tasks in _tasks(agreement, party).items():
         if table not in events:
             columns = ", ".join(f"'{task.name}'" for task in tasks)
             problems.append(
                 f"{columns}: derived from the event table '{table}', and it is not known where yours is. Say so with "
-                f'--events {table}=FILE, in party.toml with events = {{ {table} = "FILE" }}, or with DataWithEvents.'
+                f'--events {table}=FILE, in party.toml with events = {{ {table} = "FILE" }}, or with PartyData.'
             )
             continue
         with open_rows(events[table], _subject(party, table)) as opened:
@@ -88,7 +90,7 @@ def refuse_unfit_events(agreement: Agreement, party: str, events: Mapping[str, S
                 problems += found
             else:
                 opened.try_out(list(_expressions(agreement, tasks, opened).values()))
-    problems += _shared_tables(agreement, party, events, people)
+    problems += _shared_tables(agreement, party, events, plain(source))
     if problems:
         raise FragmentError(party, problems)
 

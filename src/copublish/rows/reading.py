@@ -23,8 +23,9 @@ from copublish.rows.coded_columns import CHANGED, CodedColumn, learn_column
 from copublish.rows.encoding import encode_batch, need_of, texts_of
 from copublish.rows.events import derived_batches, refuse_unfit_events
 from copublish.rows.identifiers import IdentifierColumn, normalize_batch
+from copublish.rows.mapping import NO_MAPPING, ColumnMapping, mapping_problems
 from copublish.rows.overview import Overview, Tallies
-from copublish.rows.sources import OpenRows, OpenSource, Source, events_of, has_order, open_rows, people_of
+from copublish.rows.sources import OpenRows, OpenSource, Source, events_of, has_order, mapping_of, open_rows
 from copublish.types import BoolArray, Codes, IntArray
 
 NO_ORDER = (
@@ -64,10 +65,9 @@ def read_and_look(
     """
     if refuse_unagreed_source(agreement, party, source) is None:
         return empty_fragment(agreement, party), None
-    people, events = people_of(source), events_of(source)
-    refuse_unfit_events(agreement, party, events, people)
-    with opened_for(agreement, party, people) as opened:
-        reader = _Reader(agreement, party, events, with_rows=with_rows, in_order=has_order(people))
+    refuse_unfit_events(agreement, party, source)
+    with opened_for(agreement, party, source) as opened:
+        reader = _Reader(agreement, party, source, with_rows=with_rows)
         return reader.read(opened)
 
 
@@ -104,10 +104,9 @@ def check_columns(agreement: Agreement, party: str, source: Source | None) -> No
     """
     if refuse_unagreed_source(agreement, party, source) is None:
         return
-    people, events = people_of(source), events_of(source)
-    with opened_for(agreement, party, people) as opened:
-        opened.try_out(_Reader(agreement, party, events).expressions(opened))
-    refuse_unfit_events(agreement, party, events, people)
+    with opened_for(agreement, party, source) as opened:
+        opened.try_out(_Reader(agreement, party, source).expressions(opened))
+    refuse_unfit_events(agreement, party, source)
 
 
 @contextmanager
@@ -119,18 +118,31 @@ def opened_for(agreement: Agreement, party: str, source: Source) -> Iterator[Ope
     """
     if not has_order(source) and agreement.records.alignment == "row-order":
         raise FragmentError(party, [NO_ORDER])
+    refuse_other_mapping(agreement, party, source)
     with open_rows(source, subject_of(party)) as opened:
-        refuse_other_columns(agreement, party, opened)
+        refuse_other_columns(agreement, party, opened, mapping_of(source))
         yield opened
 
 
-def refuse_other_columns(agreement: Agreement, party: str, opened: OpenRows) -> None:
+def refuse_other_mapping(agreement: Agreement, party: str, source: Source) -> None:
+    """Raise if a source has a mapping that does not fit the agreement. No data are looked at.
+
+    Raises:
+        FragmentError: If it does not.
+    """
+    mapping = mapping_of(source)
+    if mapping is not NO_MAPPING and (problems := mapping_problems(agreement, party, mapping)):
+        raise FragmentError(party, problems)
+
+
+def refuse_other_columns(agreement: Agreement, party: str, opened: OpenRows, mapping: ColumnMapping) -> None:
     """Raise unless a source has the columns of a party.
 
     Raises:
         FragmentError: If it has not.
     """
-    if problems := column_problems(agreement, party, list(opened.columns)):
+    own_names = {name: own.column for name, own in mapping.columns.items()}
+    if problems := column_problems(agreement, party, list(opened.columns), own_names):
         raise FragmentError(party, problems)
 
 
@@ -191,24 +203,17 @@ class _Reader:
     Args:
         agreement: What is agreed.
         party: Whose rows.
-        events: Its event tables.
+        source: Where they are.
         with_rows: Whether the numbers of changed rows are kept.
-        in_order: Whether the rows of the source have an order.
     """
 
-    def __init__(
-        self,
-        agreement: Agreement,
-        party: str,
-        events: Mapping[str, Source],
-        *,
-        with_rows: bool = False,
-        in_order: bool = True,
-    ) -> None:
-        self._events, self._derived = events, agreement.derived_at(party)
+    def __init__(self, agreement: Agreement, party: str, source: Source, *, with_rows: bool = False) -> None:
+        self._events, self._derived = events_of(source), agreement.derived_at(party)
+        mapping = mapping_of(source)
         self.agreement, self.party, self._with_rows = agreement, party, with_rows
-        self._numbered = in_order and agreement.mechanism.publishes_each_record
-        self._rules = {column: agreement.encoding[column] for column in agreement.columns_of(party)}
+        self._numbered = has_order(source) and agreement.mechanism.publishes_each_record
+        self._rules = {column: mapping.rule(agreement.encoding[column]) for column in agreement.columns_of(party)}
+        self._translations = {column: mapping.translation(column) for column in self._rules}
         self._tallies = Tallies(self._rules, agreement.class_name, with_rows=with_rows)
         self._domains: dict[str, Domain] = {column: rule.domain for column, rule in self._rules.items()}
         self._codes: dict[str, list[Codes]] = {column: [] for column in self._domains}
@@ -235,7 +240,7 @@ class _Reader:
             rule = self._rules[column]
             if column not in self._numbers and not self._is_spread(column):
                 with suppress(NotCountedThereError):
-                    learned = learn_column(opened.connection, opened.table, rule)
+                    learned = learn_column(opened.connection, opened.table, rule, self._translations[column])
                     self._tallies.count(column, learned.encoded, learned.values, weights=learned.weights)
                     self._coded[column] = learned
 
@@ -296,7 +301,8 @@ class _Reader:
 
     def _encode(self, column: str, batch: Any, first: int) -> None:
         rule = self._rules[column]
-        encoded = encode_batch(rule, batch, null_is_elsewhere=self._is_spread(column))
+        translation = self._translations[column]
+        encoded = encode_batch(rule, batch, null_is_elsewhere=self._is_spread(column), translation=translation)
         self._codes[column].append(encoded.codes)
         if column in self._numbers and isinstance(rule.domain, NumericalDomain) and encoded.numbers is not None:
             self._numbers[column].append(quantize(rule.domain, encoded.numbers, encoded.codes))
@@ -361,7 +367,8 @@ class _Reader:
 
     def _note_length(self, column: str, fragment: Fragment) -> None:
         """Note that a list of people is longer than what is compared of one."""
-        length = self.agreement.most_listed
+        padded = (self.agreement.records.at_most or {}).get(self.party)
+        length = self.agreement.most_listed if padded is None else padded
         if self.agreement.compares_people and fragment.n_records > length:
             words = (
                 "more people than twice records.expected, the public number that is compared with other parties'",
@@ -369,5 +376,11 @@ class _Reader:
                 if self.agreement.joins_by_identifier
                 else "beyond it, so nobody would notice that they are at another party, too; agree on a larger number",
             )
+            if padded is not None:
+                words = (
+                    f"more people than records.at_most of '{self.party}', the public length of its list",
+                    "beyond it: so many people stay out, the same ones in every run, as your ledger's key for lists "
+                    "picks them; agree on a larger number",
+                )
             beyond: BoolArray = np.arange(fragment.n_records) >= length
             self._tallies.changes.note(column, "not compared", words, beyond)

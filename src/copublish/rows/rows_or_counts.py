@@ -28,6 +28,7 @@ from copublish.rows.reading import (
     empty_fragment,
     read_and_look,
     refuse_other_columns,
+    refuse_other_mapping,
     refuse_unagreed_source,
     subject_of,
 )
@@ -36,8 +37,10 @@ from copublish.rows.sources import (
     Source,
     events_of,
     is_ibis_table,
+    mapping_of,
     open_source,
-    people_of,
+    plain,
+    sheet_of,
     streams_rows,
 )
 from copublish.types import Codes, IntArray
@@ -207,8 +210,11 @@ def count_fragment(
         NotCountedThereError: If counts there could be others than here.
         SourceError: If the table changes meanwhile.
     """
+    mapping = mapping_of(source)
     columns = {
-        name: learn_column(opened.connection, opened.table, agreement.encoding[name])
+        name: learn_column(
+            opened.connection, opened.table, mapping.rule(agreement.encoding[name]), mapping.translation(name)
+        )
         for name in agreement.columns_of(party)
     }
     totals = {int(column.private_counts.sum()) for column in columns.values()}
@@ -269,17 +275,16 @@ def look_at_rows_or_counts(
     """
     if refuse_unagreed_source(agreement, party, source) is None:
         return empty_fragment(agreement, party), None
-    people = people_of(source)
-    if with_rows and not streams_rows(people):
+    if with_rows and not streams_rows(source):
         raise FragmentError(party, ["Rows of these data stay where they are, so they have no numbers. Leave out rows."])
     why = why_rows(agreement)
-    if why is None and counts_there(people) and not with_rows:
+    if why is None and counts_there(source) and not with_rows:
         try:
-            counted = _count(agreement, party, people)
+            counted = _count(agreement, party, source)
             return counted, _overview(agreement, counted)
         except NotCountedThereError as exc:
             why = str(exc)
-    if not all(map(streams_rows, (people, *events_of(source).values()))):
+    if not all(map(streams_rows, (source, *events_of(source).values()))):
         raise SourceError(NO_ROWS.format(where=f"the data of party '{party}'", why=why))
     return read_and_look(agreement, party, source, with_rows=with_rows)
 
@@ -297,15 +302,19 @@ def why_rows(agreement: Agreement) -> str | None:
 
 def counts_there(source: Source | None) -> bool:
     """Whether a source is one that counts: a database or a Parquet file. CSV files and data frames are read once."""
+    source = None if source is None else plain(source)
     is_parquet = isinstance(source, str | Path) and Path(source).suffix.lower() == ".parquet"
+    if source is None or sheet_of(source) is not None:
+        return False
     return isinstance(source, DatabaseTable) or is_ibis_table(source) or is_parquet
 
 
 def _count(agreement: Agreement, party: str, source: Source) -> CountedFragment:
     import ibis.common.exceptions as ibis_errors
 
+    refuse_other_mapping(agreement, party, source)
     with open_source(source, subject_of(party)) as opened:
-        refuse_other_columns(agreement, party, opened)
+        refuse_other_columns(agreement, party, opened, mapping_of(source))
         try:
             return count_fragment(agreement, party, opened, source, subject_of(party))
         except (

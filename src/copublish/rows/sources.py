@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pyarrow as pa
 
 from copublish.errors import CopublishError, SourceError
 from copublish.files.regular import open_regular
-from copublish.rows.csv_files import ROWS_PER_BATCH, OpenFile, csv_options, csv_problem, open_file
+from copublish.rows.csv_files import ROWS_PER_BATCH, OpenFile, connect_to, csv_options, csv_problem, open_file
 from copublish.rows.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
 from copublish.rows.duckdb_settings import NOTHING_ELSE, only
 from copublish.rows.encoding import Need, ReadsAs, column_expression, reads_as
+from copublish.rows.json_lines import JSON_LINES_SUFFIXES, json_lines_problem, json_lines_query
+from copublish.rows.mapping import NO_MAPPING, ColumnMapping, read_mapping
+from copublish.rows.sheets import WORKBOOK_SUFFIXES, read_sheet
 from copublish.rows.spark import analyze, silence_queries, spark_batches
 
 if TYPE_CHECKING:
@@ -25,10 +28,54 @@ if TYPE_CHECKING:
     import polars as pl
 
 # Libraries that take long to load are loaded where they are used: most commands and the engine's worker need none.
-Source: TypeAlias = (
-    "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table | duckdb.DuckDBPyRelation | ibis.Table | "
-    "DataWithEvents"
+PlainSource: TypeAlias = (
+    "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table | duckdb.DuckDBPyRelation | ibis.Table"
 )
+Source: TypeAlias = "PlainSource | PartyData"
+
+
+@dataclass(frozen=True, repr=False)
+class PartyData:
+    """A party's data with its event tables and its mapping of columns.
+
+    Attributes:
+        data: One row for each person: anything that `copublish.run` takes as data.
+        events: For every event table that the agreement names, where it is: the same kinds of data.
+        mapping: The columns' own names and values; none for agreed ones.
+    """
+
+    data: PlainSource
+    events: Mapping[str, PlainSource] = field(default_factory=dict)
+    mapping: ColumnMapping | None = None
+
+    def __str__(self) -> str:
+        return str(self.data)
+
+
+def plain(source: Source) -> PlainSource:
+    """Where the rows of people are, without event tables and whatever their columns are called."""
+    return source.data if isinstance(source, PartyData) else source
+
+
+def events_of(source: Source | None) -> Mapping[str, PlainSource]:
+    """The event tables that go with a source."""
+    return source.events if isinstance(source, PartyData) else {}
+
+
+def mapped(data: Source, columns: str | Path | None) -> Source:
+    """Data with the mapping of their columns that a file has, if one is given.
+
+    Raises:
+        MappingError: If the mapping cannot be read.
+    """
+    return data if columns is None else PartyData(plain(data), events_of(data), read_mapping(Path(columns)))
+
+
+def mapping_of(source: Source) -> ColumnMapping:
+    """The names and values of a source's columns; an empty mapping for agreed ones."""
+    mapping = source.mapping if isinstance(source, PartyData) else None
+    return NO_MAPPING if mapping is None else mapping
+
 
 FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -40,7 +87,7 @@ TEXT_AS_BYTES = {"postgres": "convert_to", "pyspark": "encode"}
 STREAMING_BACKENDS = ("duckdb", "postgres", "pyspark")
 """Of an Ibis table. Others may collect all rows in memory first, so they are asked for counts alone."""
 
-FILE_SUFFIXES = (".csv", ".parquet")
+FILE_SUFFIXES = (".csv", ".parquet", *JSON_LINES_SUFFIXES)
 
 PARQUET_OPTIONS = {"hive_partitioning": False}
 
@@ -48,7 +95,9 @@ OPEN_FILES = "/proc/self/fd"
 """Where an open file has a name without a character of its own. DuckDB takes names for patterns ('data[1].csv' is
 data1.csv to it) and folders such as 'year=2026' for columns; and nobody can exchange a file that is open."""
 
-KINDS_OF_DATA = "a .csv, .parquet or .duckdb file, postgresql://user@host/database, or Spark at sc://host:port"
+KINDS_OF_DATA = (
+    "a .csv, .parquet, .jsonl, .xlsx or .duckdb file, postgresql://user@host/database, or Spark at sc://host:port"
+)
 
 
 def source_from(data: str | Path, table: str | None = None) -> Path | DatabaseTable:
@@ -64,39 +113,11 @@ def source_from(data: str | Path, table: str | None = None) -> Path | DatabaseTa
         if table is None:
             raise SourceError("The data are in a database: name the table too, with --table.")
         return DatabaseTable(data, table)
+    if table is not None and Path(data).suffix.lower() in WORKBOOK_SUFFIXES:
+        return DatabaseTable(data, table)
     if table is not None:
         raise SourceError(f"'{data}' is a file without tables. Leave out --table, which is for databases.")
     return Path(data)
-
-
-@dataclass(frozen=True, repr=False)
-class DataWithEvents:
-    """A party's data, and where it has the event tables from which agreed attributes are derived.
-
-    Attributes:
-        data: One row for each person: anything that `copublish.run` takes as data.
-        events: For every table that the agreement names, where it is: the same kinds of data.
-    """
-
-    data: Source
-    events: Mapping[str, Source]
-
-    def __str__(self) -> str:
-        return str(self.data)
-
-
-@overload
-def people_of(source: None) -> None: ...
-@overload
-def people_of(source: Source) -> Source: ...
-def people_of(source: Source | None) -> Source | None:
-    """The rows of people, without event tables."""
-    return source.data if isinstance(source, DataWithEvents) else source
-
-
-def events_of(source: Source | None) -> Mapping[str, Source]:
-    """The event tables that go with a source."""
-    return source.events if isinstance(source, DataWithEvents) else {}
 
 
 def text_as_bytes(server: str, text: Any) -> Any:
@@ -114,13 +135,28 @@ def _no_body(text: str, encoding: str) -> bytes:
     raise NotImplementedError
 
 
+def sheet_of(source: Source) -> tuple[Path, str | None] | None:
+    """The Excel workbook and the name of its sheet, if a source is one."""
+    place = source.database if isinstance(source, DatabaseTable) else source
+    if not isinstance(place, str | Path) or scheme_of(place) is not None:
+        return None
+    if Path(place).suffix.lower() not in WORKBOOK_SUFFIXES:
+        return None
+    return Path(place), source.table if isinstance(source, DatabaseTable) else None
+
+
 def has_order(source: Source | None) -> bool:
     """Whether the rows of a source have an order of their own: those of files and data frames do, a query's do not."""
+    if isinstance(source, PartyData):
+        return has_order(source.data)
+    if source is not None and sheet_of(source) is not None:
+        return True
     return not isinstance(source, DatabaseTable) and type(source).__name__ != RELATION and not is_ibis_table(source)
 
 
 def is_ibis_table(source: Source | None) -> bool:
     """Whether a source is a table of an Ibis connection that its owner has opened."""
+    source = None if source is None else plain(source)
     return type(source).__module__.startswith("ibis.")
 
 
@@ -128,7 +164,7 @@ def streams_rows(source: Source) -> bool:
     """Whether rows can be had without all of them in memory at a time."""
     if not is_ibis_table(source):
         return True
-    return cast("ibis.Table", source).get_backend().name in STREAMING_BACKENDS
+    return cast("ibis.Table", plain(source)).get_backend().name in STREAMING_BACKENDS
 
 
 def without_connection(source: Source) -> Source:
@@ -137,9 +173,9 @@ def without_connection(source: Source) -> Source:
     Raises:
         SourceError: If it cannot be read, or is an Ibis table, whose rows are to stay where they are.
     """
-    if isinstance(source, DataWithEvents):
-        events = {name: without_connection(table) for name, table in source.events.items()}
-        return DataWithEvents(without_connection(source.data), events)
+    if isinstance(source, PartyData):
+        events = {name: plain(without_connection(table)) for name, table in source.events.items()}
+        return replace(source, data=plain(without_connection(source.data)), events=events)
     if is_ibis_table(source):
         raise SourceError(
             "An Ibis table lives in the process that opened it, and here every party has one of its own. Give "
@@ -179,6 +215,10 @@ class OpenSource:
     def reads_as(self, column: str) -> ReadsAs:
         """What a column's type says that its values can be."""
         return reads_as(self.table[column].type())
+
+    def renamed(self, names: Mapping[str, str]) -> OpenSource:
+        """The same with other names for its columns, and without those that have none."""
+        return replace(self, table=self.table.select([self.table[own].name(name) for name, own in names.items()]))
 
     @property
     def is_spark(self) -> bool:
@@ -253,6 +293,11 @@ def open_rows(source: Source, subject: str = "The data") -> Iterator[OpenRows]:
     Raises:
         SourceError: If there is no such source, it is of another kind, or it fails while it is read.
     """
+    if isinstance(source, PartyData):
+        with open_rows(source.data, subject) as opened:
+            names = None if source.mapping is None else source.mapping.names_in(opened.columns)
+            yield opened if names is None else opened.renamed(names)
+        return
     if not is_file(source):
         with open_source(source, subject) as opened:
             yield opened
@@ -266,6 +311,11 @@ def is_file(source: Source | None) -> bool:
     return isinstance(source, str | Path) and scheme_of(source) is None and Path(source).suffix.lower() in FILE_SUFFIXES
 
 
+def is_json_lines(source: Source) -> bool:
+    """Whether a source is a file of JSON lines, by its name."""
+    return is_file(source) and Path(str(source)).suffix.lower() in JSON_LINES_SUFFIXES
+
+
 @contextmanager
 def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSource]:
     """Open a source with Ibis, to ask for more than rows. CSV columns stay text, as in `open_rows`.
@@ -277,6 +327,11 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
     Raises:
         SourceError: If there is no such source, it is of another kind, or it fails while it is read.
     """
+    if isinstance(source, PartyData):
+        with open_source(source.data, subject) as opened:
+            names = None if source.mapping is None else source.mapping.names_in(opened.columns)
+            yield opened if names is None else opened.renamed(names)
+        return
     with ExitStack() as held:
         connection = _connect(source, held)
         with _told_in_our_words(source, subject):
@@ -284,7 +339,7 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
 
 
 @contextmanager
-def _told_in_our_words(source: Source, subject: str) -> Iterator[None]:
+def _told_in_our_words(source: PlainSource, subject: str) -> Iterator[None]:
     """Pass on what kind of error a source had, and no more: its messages can quote rows."""
     try:
         yield
@@ -297,14 +352,14 @@ def _told_in_our_words(source: Source, subject: str) -> Iterator[None]:
         raise SourceError(f"{subject} cannot be read{_why(exc)}.") from None
 
 
-def _connect(source: Source, held: ExitStack) -> Any:
+def _connect(source: PlainSource, held: ExitStack) -> Any:
     """The connection to a source, closed with what is held unless its owner has opened it."""
     import ibis
 
     if is_ibis_table(source):
         silence_queries()
         return cast("ibis.Table", source).get_backend()
-    if isinstance(source, DatabaseTable):
+    if isinstance(source, DatabaseTable) and sheet_of(source) is None:
         connection = source.connect()
         held.callback(source.disconnect, connection)
         return connection
@@ -313,13 +368,15 @@ def _connect(source: Source, held: ExitStack) -> Any:
     return connection
 
 
-def _table(source: Source, connection: Any, held: ExitStack) -> Any:
+def _table(source: PlainSource, connection: Any, held: ExitStack) -> Any:
     """The table of a source; what has to stay open while it is read is held."""
     if is_ibis_table(source):
         return source
+    if (sheet := sheet_of(source)) is not None:
+        source = read_sheet(*sheet)
     if isinstance(source, DatabaseTable):
         return source.open(connection)
-    source = without_connection(source)
+    source = plain(without_connection(source))
     if type(source).__module__.partition(".")[0] in FRAME_LIBRARIES:
         import ibis
 
@@ -346,6 +403,8 @@ def _table_of_file(path: Path, connection: Any, held: ExitStack) -> Any:
     with _told_of_file(path):
         if path.suffix.lower() == ".csv":
             return connection.read_csv(literal, **csv_options(literal, path))
+        if path.suffix.lower() in JSON_LINES_SUFFIXES:
+            return connection.sql(json_lines_query(connection.con, literal, path)[0])
         return connection.read_parquet(literal, **PARQUET_OPTIONS)
 
 
@@ -354,6 +413,10 @@ def _open_file(path: Path, held: ExitStack) -> OpenFile:
     with _told_of_file(path):
         if path.suffix.lower() == ".csv":
             return open_file("read_csv", literal, csv_options(literal, path), held)
+        if path.suffix.lower() in JSON_LINES_SUFFIXES:
+            connection = connect_to(literal, held)
+            query, names = json_lines_query(connection, literal, path)
+            return OpenFile(connection, f"({query})", dict.fromkeys(names, "VARCHAR"))
         return open_file("read_parquet", literal, PARQUET_OPTIONS, held)
 
 
@@ -376,7 +439,12 @@ def _told_of_file(path: Path) -> Iterator[None]:
         raise
     except Exception as exc:
         _pass_on_interrupt(exc)
-        raise SourceError(f"'{path}' cannot be read as {path.suffix.lower()[1:].upper()}{_why(exc)}.") from None
+        raise SourceError(f"'{path}' cannot be read as {_format(path)}{_why(exc)}.") from None
+
+
+def _format(path: Path) -> str:
+    suffix = path.suffix.lower()
+    return "JSON lines" if suffix in JSON_LINES_SUFFIXES else suffix[1:].upper()
 
 
 def _pass_on_interrupt(exc: Exception) -> None:
@@ -386,6 +454,6 @@ def _pass_on_interrupt(exc: Exception) -> None:
 
 
 def _why(exc: Exception) -> str:
-    """Words for an error: what is wrong with a CSV file, or the kind of error alone."""
-    problem = csv_problem(exc)
+    """Words for an error: what is wrong with a file of text, or the kind of error alone."""
+    problem = csv_problem(exc) or json_lines_problem(exc)
     return f" ({type(exc).__name__})" if problem is None else f": {problem}"

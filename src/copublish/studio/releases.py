@@ -19,7 +19,7 @@ import copublish as cp
 from copublish.studio.context import Desk, Situation
 from copublish.studio.routing import is_text
 
-FILES = (".csv", ".parquet")
+FILES = (".csv", ".parquet", ".jsonl", ".ndjson", ".xlsx")
 DATABASES = (".duckdb", ".ddb")
 MOST_FILES = 500
 MOST_LEVELS = 4
@@ -73,6 +73,32 @@ def chosen(desk: Desk, value: str, table: str = "") -> Path | cp.DatabaseTable:
         if value.removeprefix(SOURCE) not in desk.sources:
             raise cp.SourceError("There is no such source. Sources are named when the page is started: --source.")
         return desk.sources[value.removeprefix(SOURCE)]
+    path = _allowed(desk, value)
+    if path.suffix.lower() in DATABASES:
+        if not table:
+            raise cp.SourceError("The data are in a database: name the table, too.")
+        return cp.DatabaseTable(path, table)
+    if path.suffix.lower() not in FILES:
+        raise cp.SourceError("Data are a .csv, .parquet, .jsonl, .xlsx or .duckdb file, or a named source.")
+    return cp.DatabaseTable(path, table) if table and path.suffix.lower() == ".xlsx" else path
+
+
+def chosen_mapping(desk: Desk, value: str) -> Path | None:
+    """The mapping of columns that a form names; none for an empty field.
+
+    Raises:
+        SourceError: If it is not among what was allowed at the start, or is no TOML file.
+    """
+    if not value:
+        return None
+    path = _allowed(desk, value)
+    if path.suffix.lower() != ".toml":
+        raise cp.SourceError("A mapping of columns is a .toml file: copublish init --mapping drafts one.")
+    return path
+
+
+def _allowed(desk: Desk, value: str) -> Path:
+    """A file below a folder that the page may read."""
     try:
         path = Path(value).resolve()
     except (OSError, ValueError, RuntimeError):
@@ -84,12 +110,6 @@ def chosen(desk: Desk, value: str, table: str = "") -> Path | cp.DatabaseTable:
         )
     if not path.is_file():
         raise cp.SourceError("There is no such file.")
-    if path.suffix.lower() in DATABASES:
-        if not table:
-            raise cp.SourceError("The data are in a database: name the table, too.")
-        return cp.DatabaseTable(path, table)
-    if path.suffix.lower() not in FILES:
-        raise cp.SourceError("Data are a .csv, .parquet or .duckdb file, or a named source.")
     return path
 
 

@@ -189,6 +189,16 @@ def test_without_data_the_columns_are_asked_for():
     assert draft["records"]["identifier"] == "patient"
 
 
+def test_whom_owners_share_is_hidden_unless_an_option_says_shared():
+    known = ["--from", "clinic.csv", "--partition", "vertical", "--expected", "100", "--identifier", "person_id"]
+    init(*known)
+    assert drafted()["records"]["membership"] == "hidden" and drafted()["records"]["at_most"] == {"clinic": 200}
+    init("b.toml", *known, "--membership", "shared")
+    assert drafted("b.toml")["records"]["membership"] == "shared" and "at_most" not in drafted("b.toml")["records"]
+    told = init("c.toml", *known, "--mechanism", "vhdp")
+    assert "owners learn which of their people are common: 'vhdp' publishes a row for each of them" in told
+
+
 def test_a_draft_of_vhdp_protects_informative_columns_and_says_what_it_needs():
     init("--from", "clinic.csv", "--mechanism", "vhdp", "--class", "ill", "--identifier", "person_id")
     draft = drafted()

@@ -40,7 +40,7 @@ def test_with_yes_the_first_lines_are_said_all_the_same(agreement, tmp_path: Pat
     where = shlex.quote(str(tmp_path / "my agreement.toml"))
     assert said.splitlines()[-2] == f"All of it: copublish describe {where}"
     assert said.splitlines()[-1].startswith("Spending epsilon 1")
-    assert "yours are in its data" in said and "factor of at most 2.72" in said
+    assert "will not learn which of its people are in your data" in said and "factor of at most 2.72" in said
 
 
 def test_the_question_comes_after_all_that_the_certificate_will_say(

@@ -48,6 +48,30 @@ def test_lists_that_are_too_long_to_be_compared_are_refused_before_data_are_read
         refuse_unfit_engine(agreement_of("horizontal", 3, **{"records.expected": longest + 1}))
 
 
+def hidden(owners: int, at_most: int, *, helper: bool = False):
+    mapping = repartition(small_mapping(), "vertical", owners)
+    mapping["records"] |= {"membership": "hidden", "at_most": {f"p{number}": at_most for number in range(owners)}}
+    if helper:
+        mapping["parties"]["helper"] = {"data": False}
+        mapping["records"]["compared_by"] = "helper"
+    else:
+        mapping["privacy"]["membership_epsilon"] = "0.1"
+    return cp.agreement_from_mapping(mapping)
+
+
+def test_two_parties_that_hide_membership_need_messages_beside_their_engine():
+    assert not engines.needs_messenger(agreement_of("vertical", 2))
+    assert engines.needs_messenger(hidden(2, 50)) and engines.needs_messenger(hidden(3, 50, helper=True))
+
+
+@pytest.mark.parametrize("helper, longest", [(False, 2**26 - 2 * 402), (True, 10**8)])
+def test_public_lengths_that_no_message_can_carry_are_refused_before_data_are_read(helper, longest):
+    refuse_unfit_engine(hidden(2, longest, helper=helper))
+    if not helper:
+        with pytest.raises(AgreementError, match=r"records.at_most: a list may have 67,108,060 people"):
+            refuse_unfit_engine(hidden(2, longest + 1))
+
+
 def test_three_nodes_that_compare_people_need_messages_beside_their_engine():
     assert not engines.needs_messenger(tiny_agreement(3, protocol="aby3"))
     agreement = agreement_of("horizontal", 3, engine={"protocol": "aby3"})

@@ -41,6 +41,7 @@ from copublish.party.own_ledger import receipt_problems, release_problems
 from copublish.party.session import preflight
 from copublish.release.verify import verify_release
 from support import fragment_frames, random_table
+from support.not_common import HIDDEN
 from support.signed import NAMES, Signers
 
 pytestmark = pytest.mark.slow  # releases between several parties
@@ -170,6 +171,32 @@ def test_a_copy_from_before_the_first_disclosure_is_refused_too(tmp_path) -> Non
         assert [(entry.state, entry.disclosures) for entry in ledger.entries()] == [("reserved", 0)]
     with pytest.raises(BehindLedgerError, match="'loans' signed"):
         signers.publish()
+
+
+def test_a_copy_from_before_people_were_compared_is_refused_by_who_learned_their_number(tmp_path) -> None:
+    """With hidden membership: the run ends while people are compared, and no release was ever charged."""
+    signers = Signers(tmp_path, changes=HIDDEN)
+    old = signers.ledger_file("loans").read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        signers.publish(around=interfering("bank", "reserved", stop))
+    newest = signers.ledger_file("loans").read_bytes()
+    signers.ledger_file("loans").write_bytes(old)
+    with pytest.raises(BehindLedgerError, match="'loans' signed"):
+        signers.publish()
+    signers.ledger_file("loans").write_bytes(newest)
+    with closing(Ledger(signers.ledger_file("loans"))) as ledger:
+        assert [entry.state for entry in ledger.entries()] == ["spent on the number of common people"]
+        assert receipt_problems(ledger) == []
+    releases = signers.publish()
+    assert verify_release(releases["bank"].write(tmp_path / "release")) is not None
+    shown = json.loads(command("ledger", signers.ledger_file("loans"), "--format", "json").stdout)
+    assert [run["signatures"] for run in shown["signed_runs"]] == [
+        "of ledgers' heads, the run ended before a release was signed",
+        "of ledgers' heads, before people were compared",
+        "all",
+    ]
+    verified = json.loads(command("ledger", "verify", signers.ledger_file("loans"), "--format", "json").stdout)
+    assert verified["signed_runs"] == 2
 
 
 def test_every_older_copy_of_a_ledger_is_refused_and_the_newest_is_not(tmp_path) -> None:

@@ -32,6 +32,8 @@ PEOPLE = {
     "helper": {"helper": True},
     "no identifier": {"identifier": False},
     "row order": {"row_order": True},
+    "hidden": {},
+    "hidden by a helper": {"helper": True},
 }
 
 
@@ -48,8 +50,14 @@ def agreement_of(
     if mechanism == "idp-ir" and partition != "horizontal":
         keys["class_at"] = "p0"
     mapping = agreed(partition, MECHANISMS[mechanism], parties=parties, engine=ENGINES[engine], **keys)
-    if people == "helper":
+    if "helper" in people:
         mapping["records"]["compared_by"] = "helper"
+    if "hidden" in people:
+        owners = [name for name in mapping["parties"] if name != "helper"]
+        mapping["records"] |= {"membership": "hidden", "at_most": dict.fromkeys(owners, 400)}
+        mapping["privacy"] |= {} if "helper" in people else {"membership_epsilon": "0.05"}
+        if parties == 5:  # there are four columns, and every owner holds one
+            mapping["attributes"]["height"] = mapping["attributes"]["age"] | {"held_by": "p4"}
     return cp.agreement_from_mapping(mapping)
 
 
@@ -82,6 +90,11 @@ def test_shapes_have_every_mechanism_engine_partition_and_number_of_parties():
         *(("aby3", number) for number in "35"),
     }
     assert len(words) > 100
+    assert {name.partition(" vertical ")[2] for name in shapes() if "hidden" in name} == {
+        "cheetah 2 hidden",
+        *(f"cheetah {owners} hidden by a helper" for owners in "235"),
+        *(f"aby3 {owners} hidden by a helper" for owners in "235"),
+    }
 
 
 @pytest.mark.slow
@@ -163,6 +176,26 @@ def test_joining_tells_others_whose_people_they_share():
     assert first(ordered, "p0").learned[0] == (
         "By the agreement all parties list the same people in the same order, so p1 will know who is in your data."
     )
+
+
+def test_who_hides_membership_is_told_what_another_owner_can_learn():
+    two = agreement_of("marginals", "vertical", "cheetah", 2, "hidden", privacy={"epsilon": 1})
+    assert first(two).learned[0] == (
+        "No owner will learn which of its people another owner has (one person added or removed: epsilon 1.05)."
+    )
+    assert first(two, "p1").learned[0] == (
+        "p0 will not learn which of its people are in your data (one person added or removed: epsilon 1.05)."
+    )
+    assert any("a factor of at most 2.86 (one person" in line for line in first(two).learned)  # e^1.05 is 2.858
+    assert any("changed its software where people are compared" in line for line in first(two).learned)
+    three = agreement_of("marginals", "vertical", "cheetah", 3, "hidden by a helper", privacy={"epsilon": 1})
+    assert first(three, "p1").learned[0] == (
+        "p0 and p2 will not learn which of their people are in your data (one person added or removed: epsilon 1)."
+    )
+    assert any("for each pseudonym which owners list it" in line for line in first(three).learned)
+    assert any("cost that person up to 3 times as much" in line for line in first(three).rests_on)
+    for told in (str(cp.describe(two)), str(cp.describe(three))):
+        assert "who is in the table" not in told and "commitment" not in told and "common records" not in told
 
 
 def test_owners_of_rows_are_told_that_others_do_not_learn_who_they_have():

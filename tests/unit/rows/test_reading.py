@@ -474,7 +474,9 @@ def late_garbage(line: str) -> str:
 UNREADABLE: dict[str, tuple[str, bytes]] = {
     "file that is no Parquet": ("rows.parquet", SECRET_TEXT.encode()),
     "Parquet file cut short": ("rows.parquet", b"PAR1" + SECRET_TEXT.encode()),
-    "another kind of file": ("rows.xlsx", SECRET_TEXT.encode()),
+    "another kind of file": ("rows.xls", SECRET_TEXT.encode()),
+    "file that is no workbook": ("rows.xlsx", SECRET_TEXT.encode()),
+    "file that is no JSON lines": ("rows.jsonl", SECRET_TEXT.encode()),
     "no kind of file": ("rows", SECRET_TEXT.encode()),
     "CSV in another encoding": ("rows.csv", f"id,job,income,default\n1,{SECRET_TEXT}é,1,no\n".encode("latin-1")),
     "CSV with a row too long": ("rows.csv", late_garbage(f"9,007,1,no,{SECRET_TEXT}").encode()),
@@ -497,8 +499,8 @@ def test_file_that_is_not_there_is_named() -> None:
 
 
 def test_other_kinds_of_files_are_named_with_what_is_allowed(tmp_path: Path) -> None:
-    (tmp_path / "rows.xlsx").write_text("")
-    assert "rows.xlsx' is of no known kind. Data are a .csv, .parquet" in str(refusal(tmp_path / "rows.xlsx"))
+    (tmp_path / "rows.xls").write_text("")
+    assert "rows.xls' is of no known kind. Data are a .csv, .parquet" in str(refusal(tmp_path / "rows.xls"))
 
 
 FINE = pd.DataFrame(bank())

@@ -28,8 +28,10 @@ from copublish.errors import EngineError
 from copublish.kernel.records.fragment import Fragment
 from copublish.rows import coded_columns, rows_or_counts
 from copublish.rows.cell_expressions import first_decimal
+from copublish.rows.mapping import ColumnMapping
 from copublish.rows.reading import read_and_look, read_fragment
 from copublish.rows.rows_or_counts import CountedFragment, look_at_rows_or_counts, read_rows_or_counts, why_rows
+from copublish.rows.sources import PartyData
 from support import repartition, seeded, simulate_with, small_mapping
 from support.postgres import server
 from support.profiles import examples
@@ -352,3 +354,70 @@ def test_a_release_of_counts_is_the_release_of_rows_byte_for_byte(mechanism: str
     assert simulate_with(agreement, sources, seeded(agreement.party_names, 5)).files() == from_rows.files()
     other = {**sources, "p0": in_sqlite(frames["p0"].iloc[:-40])}
     assert simulate_with(agreement, other, seeded(agreement.party_names, 5)).files() != from_rows.files()
+
+
+# --- Own names, units and spellings ----------------------------------------------------------------------------------
+
+OWN_COLUMNS = {
+    "job": {"column": "BERUF", "values": {"B": "b", "": "7", "true": "a", "7": "1.50"}, "missing_spellings": ["é"]},
+    "income": {
+        "column": "Lohn",
+        "factor": "0.1",
+        "values": {"70": "99.5", "x": 7, "-9": -1},
+        "missing_spellings": ["1e1"],
+    },
+    "default": {"column": "Ausfall", "values": {"maybe": "yes", "1": "yes"}},
+}
+
+
+def own(source: Any) -> PartyData:
+    return PartyData(source, mapping=ColumnMapping.model_validate({"columns": OWN_COLUMNS}))
+
+
+own_numbers = st.sampled_from(
+    [-9, -90, 10, 70, 1.0, 3.0, 2.9999999999999996, 995, 996, 5.7, *numbers_at_edges, math.nan]
+)
+
+
+@pytest.mark.usefixtures("_at_once_or_not")
+@given(rows=st.lists(st.tuples(st.none() | odd_texts, st.none() | own_numbers | odd_numbers, classes), max_size=12))
+@FEW
+def test_own_columns_are_counted_like_their_rows(tmp_path: Path, rows: list[Any]) -> None:
+    jobs, incomes, labels = (pa.array([row[n] for row in rows], kind) for n, kind in KINDS)
+    path = parquet(tmp_path / "rows.parquet", BERUF=jobs, Lohn=incomes, Ausfall=labels)
+    assert_same_counts(agreed(), own(path))
+
+
+OWN_TYPES = {
+    "text": pa.array(["70", "x", " 10 ", "-9", "3", "2.9999999999999996", None], pa.string()),
+    "bigint": pa.array([70, -9, 10, 2**62, 3, None, 0], pa.int64()),
+    "boolean": pa.array([True, False, None, True, True, True, True]),
+    "numeric": pa.array(
+        [Decimal("70.0"), Decimal("-9.0"), Decimal("10.0"), Decimal("3.0"), None, None, Decimal("2.9")]
+    ),
+    "double precision": pa.array([70.0, -9.0, 10.0, 3.0, 2.9999999999999996, None, math.inf]),
+    "date": pa.array([1, None, 3, 4, 5, 6, 7], pa.date32()),
+}
+
+
+@pytest.mark.parametrize("kind", OWN_TYPES)
+def test_own_columns_of_every_type_are_counted_like_their_rows(tmp_path: Path, kind: str) -> None:
+    cells = OWN_TYPES[kind]
+    jobs = pa.array(["B", "", "7", "a", "é", "zz", None])
+    path = parquet(tmp_path / "rows.parquet", BERUF=jobs, Lohn=cells, Ausfall=pa.array(["1"] * 7), b=jobs)
+    counted = assert_same_counts(agreed(), own(path))
+    assert counted.histogram([Axis.of(agreed().columns["default"])]).tolist() == [0, 7]
+    table = pq.read_table(path).drop_columns("b")
+    kinds = {"BERUF": "text", "Lohn": kind, "Ausfall": "text"}
+    in_postgres = server().table({column: table.column(column).to_pylist() for column in table.column_names}, kinds)
+    assert_same_counts(agreed(), own(in_postgres), rows_of=own(path))
+    of_ibis = ibis.duckdb.connect().read_parquet(path)
+    assert_same_counts(agreed(), own(of_ibis), rows_of=own(path))
+
+
+def test_a_recoded_column_that_is_counted_without_its_mapping_is_noticed(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "a.parquet", BERUF=pa.array(["B"]), Lohn=pa.array([70.0]), Ausfall=pa.array(["1"]))
+    plain = {name: {"column": column["column"]} for name, column in OWN_COLUMNS.items()}
+    unread = PartyData(path, mapping=ColumnMapping.model_validate({"columns": plain}))
+    with pytest.raises(AssertionError):
+        assert_same_counts(agreed(), own(path), rows_of=unread)

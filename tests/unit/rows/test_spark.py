@@ -20,12 +20,13 @@ import pytest
 import copublish as cp
 from copublish import DatabaseTable, SourceError
 from copublish.agreement.axis import Axis
-from copublish.kernel.records.fragment import Fragment
+from copublish.kernel.records.fragment import Fragment, local_histogram
 from copublish.rows import spark as spark_rows
 from copublish.rows.database import reading_problem
+from copublish.rows.mapping import ColumnMapping
 from copublish.rows.reading import check_columns, opened_for, read_and_look, read_fragment
 from copublish.rows.rows_or_counts import CountedFragment, read_rows_or_counts
-from copublish.rows.sources import source_from
+from copublish.rows.sources import PartyData, source_from
 from copublish.rows.spark import SCRATCH_VARIABLE, plain_address
 from support import repartition, small_mapping
 from support.spark import CLASSIC, start
@@ -117,6 +118,34 @@ def test_rows_come_encoded_and_sorted_through_a_folder_that_goes(
     assert list(found.identifiers or []) == sorted(f"{n}" for n in range(12))
     assert read_and_look(agreement, "p0", spark[kind])[1] == read_and_look(agreement, "p0", parquet)[1]
     assert scratch_folders(tmp_path) == []
+
+
+OWN = {
+    "job": {"values": {"A": "b", "": "a", "7": "it's"}, "missing_spellings": ["b"]},
+    "income": {"factor": "0.5", "values": {"120": 7}, "missing_spellings": ["50"]},
+    "price": {"factor": 10},
+    "ok": {"values": {"true": "false", "false": "true"}},
+}
+
+
+@pytest.mark.parametrize("records", [{}, {"identifier": "id"}], ids=["counts", "rows"])
+def test_spark_reads_own_columns_as_a_file_is_read(spark: dict[str, Any], parquet: Path, records: Any) -> None:
+    """Under the table's names, with units and spellings; the column 'price' is read twice, in two units."""
+    agreement = agreed(**records)
+    names = [*agreement.columns, *records.values()]
+    own = {name: {"column": "price" if name == "n" else name, **OWN.get(name, {})} for name in names}
+    mapping = ColumnMapping.model_validate({"columns": own})
+    here = read_fragment(agreement, "p0", PartyData(parquet, mapping=mapping))
+    there = read_rows_or_counts(agreement, "p0", PartyData(spark["connect"], mapping=mapping))
+    if records:
+        assert by_person(there) == by_person(here)
+    else:
+        assert isinstance(there, CountedFragment)
+        axes = [Axis.of(domain) for domain in agreement.columns.values()]
+        for axis in axes:
+            assert there.histogram([axis]).tolist() == local_histogram(here, [axis]).tolist(), axis.column
+    plain = read_fragment(agreement, "p0", parquet)
+    assert plain.private_codes["income"].tolist() != here.private_codes["income"].tolist()
 
 
 def by_person(fragment: Fragment) -> dict[str, tuple[int, ...]]:

@@ -19,7 +19,8 @@ from support import fragment_frames, random_table
 from support.studio import entered
 
 ATTACK = "</title></textarea><script>alert(1)</script><img src=x onerror=alert(2)>'\"&{{7*7}}"
-EXAMPLE = {**tomllib.loads(example_agreement()), "records": {"identifier": "id", "expected": 500}}
+RECORDS = {"identifier": "id", "expected": 500, "membership": "hidden", "at_most": {"bank": 600, "loans": 600}}
+EXAMPLE = {**tomllib.loads(example_agreement()), "records": RECORDS}
 
 
 def places_in(content, at=()):

@@ -91,6 +91,7 @@ _POINTS = blob("points of a curve, 32 bytes each", unit=32)
 _PSEUDONYMS = blob("digests, 16 bytes each", unit=16)
 _INTEGERS = blob("integers, 8 bytes each", unit=8)
 _SIGNATURE = spelled_as("([0-9a-f]{2}){1,1024}", "2 to 2,048 hexadecimal digits")
+_SIGNED_HEAD = nothing_or(fields({"head": nothing_or(_HASH), "signature": _SIGNATURE}))
 _APPROVAL = mapping(any_of(text(2048), whole(0, 1000), NOTHING), 20)
 
 # --- reach each other ---
@@ -265,6 +266,13 @@ KEY_EXCHANGE: Exchange[list[str]] = Exchange(
 
 # --- compare people ---
 
+HEADS_BEFORE: Exchange[dict[str, Any] | None] = Exchange(
+    topic="heads of ledgers before people are compared",
+    step=Step.COMPARE,
+    shape=_SIGNED_HEAD,
+    max_bytes=SOME,
+    reveals="that the number of common people is charged, where it is hidden; the ledger's head, salted and signed",
+)
 LISTS: Exchange[str] = Exchange(
     topic="lists of people",
     step=Step.COMPARE,
@@ -321,8 +329,8 @@ PADDED = Letter(
 PASSED = Letter(
     topic="list passed on",
     step=Step.COMPARE,
-    sender="every owner but the last",
-    receiver="all parties but the owner after",
+    sender="every owner but the last; both of two owners that hide membership, after each of their lists",
+    receiver="all parties but the owner after; all parties without data",
     shape=one_of(b"", of="no bytes"),
     max_bytes=0,
     reveals="that its part is done",
@@ -356,6 +364,84 @@ COMMON_PLACES = Letter(
     max_bytes=MAX_LIST_BYTES,
     piece_bytes=LIST_PIECE_BYTES,
     reveals="which of the receiver's records are common to all",
+)
+HIDDEN_LIST = Letter(
+    topic="hidden list of points",
+    step=Step.COMPARE,
+    sender="each of two owners that hide membership",
+    receiver="the other owner",
+    shape=_POINTS,
+    max_bytes=MAX_LIST_BYTES,
+    piece_bytes=LIST_PIECE_BYTES,
+    reveals="nothing: points under a secret factor, in a list of public length and in the order of their bytes",
+)
+HIDDEN_BOTH = Letter(
+    topic="hidden list under both factors",
+    step=Step.COMPARE,
+    sender="each of two owners that hide membership",
+    receiver="the other owner",
+    shape=_POINTS,
+    max_bytes=MAX_LIST_BYTES,
+    piece_bytes=LIST_PIECE_BYTES,
+    reveals="how many entries both lists have, with the sender's noise; in the order of bytes, so not which",
+)
+HIDDEN_NAMES = Letter(
+    topic="names of one's own entries",
+    step=Step.COMPARE,
+    sender="each of two owners that hide membership",
+    receiver="the other owner",
+    shape=_POINTS,
+    max_bytes=MAX_LIST_BYTES,
+    piece_bytes=LIST_PIECE_BYTES,
+    reveals="nothing: the receiver's own entries in its own order, under one more factor of the sender",
+)
+HIDDEN_ASKED = Letter(
+    topic="names asked for",
+    step=Step.COMPARE,
+    sender="each of two owners that hide membership",
+    receiver="the other owner",
+    shape=_POINTS,
+    max_bytes=MAX_LIST_BYTES,
+    piece_bytes=LIST_PIECE_BYTES,
+    reveals="nothing: as many points as the receiver has entries that are not common, under a factor that hides which",
+)
+HIDDEN_TOLD = Letter(
+    topic="names told",
+    step=Step.COMPARE,
+    sender="each of two owners that hide membership",
+    receiver="the other owner",
+    shape=_POINTS,
+    max_bytes=MAX_LIST_BYTES,
+    piece_bytes=LIST_PIECE_BYTES,
+    reveals="nothing: names of the rows that the receiver lists nobody for",
+)
+UNION_DIGEST = Letter(
+    topic="digest of all rows' names",
+    step=Step.COMPARE,
+    sender="each of two owners that hide membership",
+    receiver="the other owner",
+    shape=bytes_like(b".{32}", "32 bytes"),
+    max_bytes=32,
+    reveals="that both have the same rows",
+)
+UNION_ROWS = Letter(
+    topic="number of rows",
+    step=Step.COMPARE,
+    sender="each of two owners that hide membership",
+    receiver="all parties without data",
+    shape=bytes_like(b".{8}", "a whole number of 8 bytes"),
+    max_bytes=8,
+    reveals="the number of rows: that of common people with the noise of both owners",
+)
+ROWS_OF_PEOPLE = Letter(
+    topic="rows of people",
+    step=Step.COMPARE,
+    sender="the helper, where membership is hidden",
+    receiver="every owner",
+    shape=_INTEGERS,
+    max_bytes=MAX_LIST_BYTES,
+    piece_bytes=LIST_PIECE_BYTES,
+    reveals="nothing: random rows of the receiver's own entries, in a table of public length",
 )
 ROUND = Letter(
     topic="list of points passed on",
@@ -430,7 +516,7 @@ RESERVED: Exchange[str] = Exchange(
 HEADS: Exchange[dict[str, Any] | None] = Exchange(
     topic="heads of ledgers",
     step=Step.COMPUTE,
-    shape=nothing_or(fields({"head": nothing_or(_HASH), "signature": _SIGNATURE})),
+    shape=_SIGNED_HEAD,
     max_bytes=SOME,
     reveals="that the first disclosure is charged; the head of the ledger, salted and signed, which everybody may see",
 )

@@ -2,7 +2,8 @@
 
 Points P stand for identifiers, and every owner has a secret factor (`curve.py`). A helper gets pseudonyms
 (`pseudonyms.py`). Owners by themselves find the records that all of them have by `PaddedChain`, from one owner to the
-next. Owners of whole rows find out by `RoundsOfLists` whether any two of them list the same person.
+next. Owners of whole rows find out by `RoundsOfLists` whether any two of them list the same person. Two owners that do
+not tell each other whom they list put their people into rows by `TwoOwnersJoin` (`hidden_join.py`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from copublish.engines.comparing.curve import (
     receive_list,
     send_list,
 )
+from copublish.engines.comparing.hidden_join import TwoOwnersJoin
 from copublish.engines.comparing.pseudonyms import (
     PseudonymJoin,
     Pseudonyms,
@@ -43,6 +45,7 @@ from copublish.engines.comparing.pseudonyms import (
 from copublish.engines.messages import Messenger
 from copublish.errors import EngineError, ProgramMismatchError
 from copublish.kernel.secrets.placement import HiddenJoin, Placement
+from copublish.progress import Progress, no_progress
 from copublish.types import BoolArray, IntArray
 
 
@@ -271,6 +274,10 @@ class Comparison(Protocol):
         """Whether two owners list the same identifier. Lists are padded to a public length."""
         ...
 
+    def place(self, identifiers: Sequence[str], join: HiddenJoin, progress: Progress = no_progress) -> Placement:
+        """Rows for this party's people, the same row at every owner that lists a person."""
+        ...
+
 
 class AmongOwners:
     """Owners compare among themselves. Every comparison has factors of its own."""
@@ -285,6 +292,10 @@ class AmongOwners:
     def any_shared(self, identifiers: Sequence[str], padded_to: int) -> bool:
         """Whether two owners list the same identifier. Lists are padded to a public length."""
         return RoundsOfLists(self._messenger, self._owners).any_shared(identifiers, padded_to)
+
+    def place(self, identifiers: Sequence[str], join: HiddenJoin, progress: Progress = no_progress) -> Placement:
+        """Rows for this party's people, the same row at both owners if they list a person."""
+        return TwoOwnersJoin(self._messenger, self._owners, join, progress=progress).place(identifiers)
 
 
 def comparison_by(
@@ -316,9 +327,9 @@ class ComparesByMessages:
         """The positions of the common records among one's own; none at a party without data."""
         return self._comparison().common(identifiers or [])
 
-    def place(self, identifiers: Sequence[str] | None, join: HiddenJoin) -> Placement:
+    def place(self, identifiers: Sequence[str] | None, join: HiddenJoin, progress: Progress = no_progress) -> Placement:
         """Rows for this party's people, the same row at every owner that lists a person."""
-        raise NotImplementedError
+        return self._comparison().place(identifiers or [], join, progress)
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
         """Whether any two owners list the same identifier."""

@@ -48,7 +48,25 @@ class Factor:
     """
 
     def __init__(self, draw: Draw) -> None:
-        number = 1 + int.from_bytes(draw(_BYTES_OF_FACTOR), "big") % (_ORDER - 1)
+        self._set(1 + int.from_bytes(draw(_BYTES_OF_FACTOR), "big") % (_ORDER - 1))
+
+    @staticmethod
+    def of(number: int) -> Factor:
+        """The factor with this number, from 1 to the order of the curve less 1."""
+        factor = Factor.__new__(Factor)
+        factor._set(number)
+        return factor
+
+    @property
+    def number(self) -> int:
+        """The secret number, for another process of the same party."""
+        return self._key.private_numbers().private_value
+
+    def inverse(self) -> Factor:
+        """The factor that takes this one off again: the order of the curve is prime, so every factor has one."""
+        return Factor.of(pow(self.number, -1, _ORDER))
+
+    def _set(self, number: int) -> None:
         self._key = ec.derive_private_key(number, _CURVE)
 
     def times(self, points: Points) -> Points:
@@ -57,10 +75,14 @@ class Factor:
         Raises:
             ValueError: If one is no point of the curve.
         """
-        content = points.tobytes()
-        starts = range(0, len(content), POINT_BYTES)
-        multiples = (self._multiple(_point(content[start : start + POINT_BYTES])) for start in starts)
-        return np.fromiter(multiples, dtype=DTYPE, count=len(points))
+        return self._multiples(map(_point, _each(points)), len(points))
+
+    def times_points_of(self, digests: Points) -> Points:
+        """The points of digests, each multiplied, in the same order."""
+        return self._multiples((_first_point(digest)[1] for digest in _each(digests)), len(digests))
+
+    def _multiples(self, points: Iterable[ec.EllipticCurvePublicKey], how_many: int) -> Points:
+        return np.fromiter(map(self._multiple, points), dtype=DTYPE, count=how_many)
 
     def _multiple(self, point: ec.EllipticCurvePublicKey) -> bytes:
         return self._key.exchange(_EXCHANGE, point)
@@ -68,15 +90,25 @@ class Factor:
 
 def multiples_of(identifiers: Iterable[str], how_many: int, key: bytes, *factors: Factor) -> list[Points]:
     """The points of identifiers under a key, multiplied by each factor: a list for each, in the identifiers' order."""
-    keyed = hashlib.blake2b(key=key, digest_size=POINT_BYTES)
     found = [np.empty(how_many, dtype=DTYPE) for _ in factors]
-    for place, identifier in enumerate(identifiers):
-        hashed = keyed.copy()
-        hashed.update(identifier.encode(errors="surrogatepass"))
-        point = _first_point(hashed.digest())[1]
+    for place, digest in enumerate(_digests(identifiers, key)):
+        point = _first_point(digest)[1]
         for multiples, factor in zip(found, factors, strict=True):
             multiples[place] = factor._multiple(point)
     return found
+
+
+def digests_of(identifiers: Iterable[str], how_many: int, key: bytes) -> Points:
+    """A digest of each identifier under a key, from which `Factor.times_points_of` finds its point."""
+    return np.fromiter(_digests(identifiers, key), dtype=DTYPE, count=how_many)
+
+
+def _digests(identifiers: Iterable[str], key: bytes) -> Iterator[bytes]:
+    keyed = hashlib.blake2b(key=key, digest_size=POINT_BYTES)
+    for identifier in identifiers:
+        hashed = keyed.copy()
+        hashed.update(identifier.encode(errors="surrogatepass"))
+        yield hashed.digest()
 
 
 def made_up_points(how_many: int, draw: Draw) -> Points:
@@ -88,6 +120,19 @@ def made_up_points(how_many: int, draw: Draw) -> Points:
 def from_bytes(content: bytes) -> Points:
     """Points that stand one after the other; whether they are on the curve shows when they are multiplied."""
     return np.frombuffer(content, dtype=DTYPE)
+
+
+def are_on_the_curve(points: Points) -> bool:
+    """Whether all are points, for a list that is not multiplied."""
+    try:
+        return all(_point(x) is not None for x in _each(points))
+    except ValueError:
+        return False
+
+
+def _each(points: Points) -> Iterator[bytes]:
+    content = points.tobytes()
+    return (content[start : start + POINT_BYTES] for start in range(0, len(content), POINT_BYTES))
 
 
 def _first_point(digest: bytes) -> tuple[bytes, ec.EllipticCurvePublicKey]:

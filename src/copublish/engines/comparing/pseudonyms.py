@@ -20,10 +20,12 @@ from operator import xor
 import numpy as np
 from numpy.typing import NDArray
 
-from copublish.agreement.protocol.table import ANY_SHARED, COMMON_PLACES, JOINT_KEY, PSEUDONYMS
+from copublish.agreement.protocol.table import ANY_SHARED, COMMON_PLACES, JOINT_KEY, PSEUDONYMS, ROWS_OF_PEOPLE
 from copublish.engines.comparing.curve import Draw, Factor, Points, from_bytes, receive_list, send_list
 from copublish.engines.messages import Messenger
 from copublish.errors import EngineError, ProgramMismatchError
+from copublish.kernel.secrets.placement import HiddenJoin, Placement
+from copublish.progress import Progress, no_progress
 from copublish.types import IntArray
 
 KEY_BYTES = 32
@@ -150,6 +152,11 @@ def no_points(sender: str) -> ProgramMismatchError:
     return ProgramMismatchError(f"Party '{sender}' sent no list of points. Nothing was compared.")
 
 
+def no_pseudonyms(sender: str) -> ProgramMismatchError:
+    """The error for a list of other things, or of another length."""
+    return ProgramMismatchError(f"Party '{sender}' sent no list of pseudonyms. Nothing was compared.")
+
+
 def agree_on_key(messenger: Messenger, owners: Sequence[str], draw: Draw) -> bytes:
     """The XOR of a part from each owner.
 
@@ -216,6 +223,48 @@ class PseudonymJoin:
             raise ProgramMismatchError(f"Party '{self._helper}' named records that there are not.")
         return order[places].astype(np.int64)
 
+    def place(self, identifiers: Sequence[str], join: HiddenJoin, progress: Progress = no_progress) -> Placement:
+        """Random rows for this party's people in a table of public length, drawn by the helper.
+
+        Raises:
+            ProgramMismatchError: If an owner or the helper sent something that neither sends.
+
+        Privacy:
+            Reveals: nothing to owners: an owner gets distinct random rows for a list of public length. To the helper,
+                for each pseudonym, which owners list it; and where it lies in the table.
+            Assumes: the helper colludes with no owner, and gives a person one row at all owners: epsilon rests on that.
+        """
+        n_rows = sum(join.at_most.values())
+        nobody = Placement(np.empty(0, dtype=np.int64), n_rows)
+        if self._party == self._helper:
+            self._give_rows(join, n_rows)
+        if self._party not in self._owners:
+            return nobody
+        length = join.at_most[self._party]
+        if len(identifiers) > length:
+            raise EngineError("More identifiers than the public length they are to be padded to. Nothing was sent.")
+        order, _ = self._send(identifiers, length - len(identifiers))
+        given = np.frombuffer(receive_list(self._messenger, self._helper, ROWS_OF_PEOPLE), dtype=POSITION)
+        is_there = (given >= 0) & (given < n_rows)
+        if len(given) != length or not is_there.all() or len(np.unique(given)) != length:
+            raise ProgramMismatchError(
+                f"Party '{self._helper}' sent no rows for each of the people. Nothing is opened."
+            )
+        rows = np.empty(length, dtype=np.int64)
+        rows[order] = given
+        return Placement(rows[: len(identifiers)], n_rows)
+
+    def _give_rows(self, join: HiddenJoin, n_rows: int) -> None:
+        """Draw a row for every pseudonym, the same for all owners, and tell each owner those of its own."""
+        lists = self._collect()
+        for owner, own in zip(self._owners, lists, strict=True):
+            if len(own) != join.at_most[owner]:
+                raise no_pseudonyms(owner)
+        union = np.unique(np.concatenate(lists))
+        rows = np.argsort(np.frombuffer(self._draw(8 * n_rows), dtype=np.uint64)).astype(POSITION)
+        for owner, own in zip(self._owners, lists, strict=True):
+            send_list(self._messenger, owner, ROWS_OF_PEOPLE, rows[np.searchsorted(union, own)].tobytes())
+
     def any_shared(self, identifiers: Sequence[str], padded_to: int) -> bool:
         """Whether two owners list the same identifier. Lists are padded to a public length."""
         if padded_to and len(identifiers) > padded_to:
@@ -248,6 +297,6 @@ class PseudonymJoin:
             pseudonyms = pseudonyms_from_bytes(content)
             refuse_more_than(self._at_most, len(pseudonyms), owner)
             if have_repeated(pseudonyms):
-                raise ProgramMismatchError(f"Party '{owner}' sent no list of pseudonyms. Nothing was compared.")
+                raise no_pseudonyms(owner)
             lists.append(np.sort(pseudonyms))
         return lists

@@ -269,6 +269,8 @@ class SpuEngine(MarkingNode):
         if down.scores is not None and across.scores is not None:
             scores, shape = (down.scores, across.scores), (down.results, across.results)
         public = {"down": tile.down, "across": tile.across, "packing": packing, "scores": scores}
+        if down.pairs is not None or across.pairs is not None:
+            public["pairs"] = (down.pairs, across.pairs)
         n_partial = sum(not piece.is_whole for piece in (*tile.down, *tile.across))
         shapes = [shape, (1,), (1,), *[(tile.x.shape[1],)] * n_partial]
         return self._keep_parts((tile.x, tile.y, Call(cast(Program, checked_product), (0, 1), public)), shapes)

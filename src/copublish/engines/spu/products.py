@@ -51,6 +51,10 @@ Scores = tuple[tuple[int, ...], ...]
 """Scores of the cells, one tuple for each group of lines."""
 
 
+Pairs = tuple[tuple[int, int], ...]
+"""Groups of lines, two by number each."""
+
+
 def padded_records(n_records: int) -> int:
     """How many records a product of so many has, with those that pad it and the spare ones."""
     needed = n_records + SPARE_RECORDS
@@ -100,6 +104,7 @@ class Lines:
     Attributes:
         sizes: Public: the number of lines of each group.
         scores: Public: the score of each line, by group, if the scores of records are multiplied.
+        pairs: Public: the groups whose scores are multiplied with each other first, if so.
         line: The line of each entry; empty at the other party, as the next two are.
         record: Its record.
         value: What it adds: 1, or 1 in the lane of its count.
@@ -110,19 +115,20 @@ class Lines:
     line: IntArray
     record: IntArray
     value: IntArray
+    pairs: Pairs | None = None
 
     @staticmethod
     def of(cells: Sequence[IntArray] | None, columns: Columns) -> Lines:
         """Lines of a party that knows the cell of each record in each group, or `NO_CELL`; none at the other party."""
         nothing, sizes = np.empty(0, np.int64), columns.sizes
         if cells is None:
-            return Lines(sizes, columns.scores, nothing, nothing, nothing)
+            return Lines(sizes, columns.scores, nothing, nothing, nothing, columns.pairs)
         starts = _starts(sizes)
         found = [np.flatnonzero(own != NO_CELL) for own in cells]
         line = [start + own[records] for start, own, records in zip(starts, cells, found, strict=False)]
         record = np.concatenate([nothing, *found])
         ones = np.ones(len(record), dtype=np.int64)
-        return Lines(sizes, columns.scores, np.concatenate([nothing, *line]), record, ones)
+        return Lines(sizes, columns.scores, np.concatenate([nothing, *line]), record, ones, columns.pairs)
 
     @property
     def number(self) -> int:
@@ -132,7 +138,7 @@ class Lines:
     @property
     def results(self) -> int:
         """How many rows or columns of the product they make."""
-        return self.number if self.scores is None else len(self.sizes)
+        return Columns(self.sizes, self.scores, self.pairs).lines
 
     def between(self, start: int, stop: int) -> tuple[IntArray, IntArray, IntArray]:
         """The entries on some of the lines, counted from the first of them."""
@@ -174,7 +180,7 @@ def tiles(rank: int, down: Lines, across: Lines, n_records: int) -> Iterator[Til
     padded, height = padded_records(n_records), None
     if down.scores is not None:
         height = down.number
-        if across.number > MAX_PRODUCT_CELLS or len(down.sizes) * len(across.sizes) > MAX_PRODUCT_CELLS:
+        if across.number > MAX_PRODUCT_CELLS or down.results * across.results > MAX_PRODUCT_CELLS:
             raise ValueError("scores of so many columns are not multiplied at once")
     for (top, bottom), (left, right) in tile_places(down.number, across.number, height=height):
         own_down, own_across = None, None
@@ -214,6 +220,7 @@ def checked_product(
     across: tuple[Piece, ...],
     packing: Packing,
     scores: tuple[Scores, Scores] | None = None,
+    pairs: tuple[Pairs | None, Pairs | None] = (None, None),
 ) -> tuple[IntArray, ...]:
     """Multiply two parties' matrices, or their records' scores, and tell of each whether it is what it should be.
 
@@ -226,7 +233,8 @@ def checked_product(
     wrong_x, partial_x = _what_is_wrong(xp, x, down, ONE_COUNT)
     wrong_y, partial_y = _what_is_wrong(xp, y.T, across, packing)
     if scores is not None:
-        x, y = _scores_of_records(xp, x, down, scores[0]), _scores_of_records(xp, y.T, across, scores[1]).T
+        x = _scores_of_records(xp, x, down, scores[0], pairs[0])
+        y = _scores_of_records(xp, y.T, across, scores[1], pairs[1]).T
     return (cast(IntArray, xp.matmul(*without_zeros(xp, x, y))), wrong_x, wrong_y, *partial_x, *partial_y)
 
 
@@ -243,12 +251,18 @@ def without_zeros(xp: ModuleType, x: IntArray, y: IntArray) -> tuple[IntArray, I
     return x + on_x[None, :], y + on_y[:, None]
 
 
-def _scores_of_records(xp: ModuleType, lines: IntArray, pieces: tuple[Piece, ...], scores: Scores) -> IntArray:
-    """Every record's score in each group of lines, 0 for one that is on none: (n_lines, n) to (n_groups, n)."""
+def _scores_of_records(
+    xp: ModuleType, lines: IntArray, pieces: tuple[Piece, ...], scores: Scores, pairs: Pairs | None
+) -> IntArray:
+    """Every record's score in each group of lines, 0 for one that is on none: (n_lines, n) to (n_groups, n).
+
+    Products of two groups' scores are made at their owner alone: (n_lines, n) to (n_pairs, n).
+    """
     weighted = [
         lines[piece.start : piece.stop] * np.array(scores[piece.group], dtype=np.int64)[:, None] for piece in pieces
     ]
-    return cast(IntArray, xp.concatenate([_sum_of_lines(xp, own) for own in weighted]))
+    found = [_sum_of_lines(xp, own) for own in weighted]
+    return cast(IntArray, xp.concatenate(found if pairs is None else [found[i] * found[j] for i, j in pairs]))
 
 
 def on_two_lines(xp: ModuleType, *partial: IntArray) -> IntArray:

@@ -59,6 +59,7 @@ happens to be spent is another theorem than this one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -143,6 +144,13 @@ class Spent:
             in_rho=self.in_rho + in_rho if account == "rho" else self.in_rho,
             in_all=self.in_all + cost,
         )
+
+    def after(self, costs: Sequence[Cost], accounts: Sequence[Account]) -> Spent:
+        """The same after charges, each paid from its account."""
+        spent = self
+        for cost, account in zip(costs, accounts, strict=True):
+            spent = spent.plus(cost, cost.in_rho(), account)
+        return spent
 
     def delta_of_rest(self, epsilon: Fraction) -> Fraction:
         """What is spent of the delta for everything but the conversion of rho, under a limit of an epsilon."""

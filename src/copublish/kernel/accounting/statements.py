@@ -114,6 +114,28 @@ class DisclosureStatement(TypedJson):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MembershipStatement(TypedJson):
+    """Owners that hide from each other which people they have in common: how, and what another owner learns.
+
+    Attributes:
+        helper: The party without data that puts people into rows; none where two owners do it themselves.
+        at_most: The public length that every owner's list is padded to.
+        size_epsilon: The price of the noisy number of common people, which another owner learns besides the release; 0
+            where it learns nothing of it.
+        size_delta_bound: A bound on the delta of that.
+        another_person: Epsilon towards another owner if one person is exchanged for another.
+        delta_bound: A bound on delta towards another owner, for the release and that number together.
+    """
+
+    helper: str | None = None
+    at_most: dict[str, int]
+    size_epsilon: Epsilon
+    size_delta_bound: str
+    another_person: Epsilon
+    delta_bound: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class EpsilonStatement(TypedJson):
     """Epsilon by who looks and what changes.
 
@@ -121,8 +143,9 @@ class EpsilonStatement(TypedJson):
         calibrated_to: The relation that noise is calibrated to.
         agreed: The budget under that relation.
         public: For everybody who sees the release.
-        insiders: For the other parties.
+        insiders: For the other parties; where membership is hidden, for another owner.
         insiders_know_members: Whether the parties know who is in the table.
+        membership: How it is hidden from other owners who is in the table; none where it is not.
     """
 
     calibrated_to: Neighbors
@@ -130,6 +153,7 @@ class EpsilonStatement(TypedJson):
     public: ByRelation
     insiders: ByRelation
     insiders_know_members: bool
+    membership: MembershipStatement | None = None
 
     def exact(self, who: Literal["public", "insiders"], neighbors: Neighbors) -> Fraction | None:
         """The epsilon as a number; none if no finite one holds."""

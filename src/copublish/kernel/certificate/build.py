@@ -10,7 +10,14 @@ from copublish.agreement.model import Agreement
 from copublish.kernel.accounting.cost import Cost, cost_of
 from copublish.kernel.accounting.disclosures import Disclosure
 from copublish.kernel.accounting.formatting import epsilon_or_not, show_bound, show_exact, state_disclosure
-from copublish.kernel.accounting.statements import UNBOUNDED, UNPROTECTED, ByRelation, EpsilonStatement
+from copublish.kernel.accounting.membership import added_towards_owner, exchanged_towards_owner
+from copublish.kernel.accounting.statements import (
+    UNBOUNDED,
+    UNPROTECTED,
+    ByRelation,
+    EpsilonStatement,
+    MembershipStatement,
+)
 from copublish.kernel.certificate.certificate import (
     AuditStatement,
     Basic,
@@ -124,8 +131,8 @@ def bound_on_delta(agreement: Agreement, cost: Cost) -> str:
 def state_epsilon(agreement: Agreement, cost: Cost) -> EpsilonStatement:
     """Epsilon for both relations, for the public and for the other parties.
 
-    In vertical and arbitrary releases the other parties know who is in the table, so only the values of a
-    person's cells are protected from them: the relation replace.
+    Where records are joined the other parties know who is in the table, so only the values of a person's cells are
+    protected from them: the relation replace. Where membership is hidden, an owner learns a noisy number besides.
     """
     if agreement.mechanism.no_promise(agreement) is not None:
         return EpsilonStatement(
@@ -136,6 +143,15 @@ def state_epsilon(agreement: Agreement, cost: Cost) -> EpsilonStatement:
             insiders_know_members=False,
         )
     public: ByRelation = {"add-remove": epsilon_or_not(cost.add_remove), "replace": epsilon_or_not(cost.replace)}
+    if agreement.hides_membership:
+        return EpsilonStatement(
+            calibrated_to=agreement.privacy.neighbors,
+            agreed=show_exact(agreement.epsilon),
+            public=public,
+            insiders={**public, "add-remove": epsilon_or_not(added_towards_owner(agreement, cost))},
+            insiders_know_members=False,
+            membership=_state_membership(agreement, cost),
+        )
     insiders_know_members = agreement.partition != "horizontal"
     return EpsilonStatement(
         calibrated_to=agreement.privacy.neighbors,
@@ -143,6 +159,19 @@ def state_epsilon(agreement: Agreement, cost: Cost) -> EpsilonStatement:
         public=public,
         insiders={**public, "add-remove": UNPROTECTED} if insiders_know_members else public,
         insiders_know_members=insiders_know_members,
+    )
+
+
+def _state_membership(agreement: Agreement, cost: Cost) -> MembershipStatement:
+    """How owners hide from each other who is common, and what another owner learns."""
+    lengths = agreement.records.at_most or {}
+    return MembershipStatement(
+        helper=agreement.helper,
+        at_most={owner: lengths[owner] for owner in agreement.owners},
+        size_epsilon=show_exact(agreement.membership_epsilon),
+        size_delta_bound=show_bound(agreement.membership_delta),
+        another_person=epsilon_or_not(exchanged_towards_owner(agreement, cost)),
+        delta_bound=show_bound(cost.delta + agreement.membership_delta),
     )
 
 

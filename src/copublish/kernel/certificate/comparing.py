@@ -8,15 +8,18 @@ from typing import Literal
 from copublish.agreement.model import Agreement
 from copublish.kernel.noise.shared_laplace import NoiseShares
 
-Way = Literal["intersection", "pseudonyms", "chain", "rounds"]
+Way = Literal["intersection", "pseudonyms", "chain", "rounds", "hidden", "hidden-pseudonyms"]
 """Two parties intersect lists to join them; a helper compares pseudonyms; owners find common records from one to the
-next; or lists go to all owners, who look for people at two of them."""
+next; lists go to all owners, who look for people at two of them; two owners put people into rows and do not learn who
+is common; or a helper puts pseudonyms into rows, and no owner learns who is common."""
 
 
 def way_of(agreement: Agreement) -> Way | None:
     """How people are compared; nothing if they are not."""
     if not agreement.compares_people:
         return None
+    if agreement.hides_membership:
+        return "hidden" if agreement.helper is None else "hidden-pseudonyms"
     if agreement.helper is not None:
         return "pseudonyms"
     if not agreement.joins_by_identifier:
@@ -35,11 +38,25 @@ def seen_in_comparing(agreement: Agreement, party: str, by: str) -> list[str]:
     way = way_of(agreement)
     if way is None:
         return []
+    if agreement.hides_membership:
+        return _rows(agreement, party, way)
     seen = _join(agreement, party, by, way) if agreement.joins_by_identifier else _search(agreement, party, by, way)
     if party == agreement.helper:
         how_many = "how many they are" if agreement.joins_by_identifier else "padded to a public length"
         seen.append(f"pseudonyms of every owner's people, {how_many}, and for each of them which owners list it")
     return seen
+
+
+def _rows(agreement: Agreement, party: str, way: Way) -> list[str]:
+    """What is learned where people get rows and no owner learns who is common."""
+    if way == "hidden":
+        whose = "noise that only the other owner knows" if party in agreement.owners else "the noise of both owners"
+        return [f"the number of rows of the joined table, from which follows how many people are common, with {whose}"]
+    if party == agreement.helper:
+        return [
+            "pseudonyms of every owner's people, padded to a public length, and for each of them which owners list it"
+        ]
+    return ["a random row of the joined table for each of its people"] if party in agreement.owners else []
 
 
 def _join(agreement: Agreement, party: str, by: str, way: Way) -> list[str]:
@@ -93,6 +110,16 @@ def lengths_told(agreement: Agreement) -> str:
 def not_protected_in_comparing(agreement: Agreement) -> list[str]:
     """From whom something about membership is not protected, beside what every joined release tells the parties."""
     way, found = way_of(agreement), []
+    if way == "hidden":
+        found.append(
+            "From another owner that changed its software where people are compared: which of the people that it lists "
+            "an owner has."
+        )
+    if way == "hidden-pseudonyms":
+        found.append(
+            f"From '{agreement.helper}', which puts people into rows: for each pseudonym which owners list it. From it "
+            "and any one owner that help each other: every owner's people, by trial."
+        )
     if way == "chain" and len(agreement.owners) > 2:
         between = agreement.owners[1:-1]
         found.append(
@@ -114,6 +141,19 @@ def not_protected_in_comparing(agreement: Agreement) -> list[str]:
 def assumptions_of_comparing(agreement: Agreement) -> list[str]:
     """What it rests on that comparing people tells no more."""
     way = way_of(agreement)
+    if way == "hidden":
+        return [
+            "No owner can compute who is common, whatever people it lists, if its software is the released one, the "
+            "decisional Diffie-Hellman problem is hard on the curve P-256, BLAKE2b and SHA-256 are random functions, "
+            "and the engine keeps its secrets."
+        ]
+    if way == "hidden-pseudonyms":
+        return [
+            f"'{agreement.helper}', which puts people into rows, colludes with no owner: with the key it could find "
+            "out by trial who is at which party.",
+            f"'{agreement.helper}' follows the protocol: it could put one person's cells at different owners into "
+            f"different rows, and the release would cost that person up to {len(agreement.owners)} times as much.",
+        ]
     if way == "intersection":
         return [
             "The cryptography of the intersection of lists, RR22 (oblivious transfer, learning parity with noise, hash "

@@ -11,6 +11,7 @@ from copublish.agreement.model import Agreement
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.formatting import show_bound, show_exact
 from copublish.kernel.accounting.groups import epsilon_of_group
+from copublish.kernel.accounting.membership import added_towards_owner, exchanged_towards_owner
 from copublish.kernel.certificate.comparing import (
     assumptions_about_noise,
     assumptions_of_comparing,
@@ -50,11 +51,30 @@ def protected(agreement: Agreement, cost: Cost) -> list[str]:
             f"Every attribute {'and the class ' if has_class else ''}of every person "
             f"({_price(cost.replace, agreement)}).",
             _of_two_records(agreement, cost),
+            *_hidden_membership(agreement, cost),
         ]
     included = ", the class included" if has_class else ""
     return [
         f"Every value of any one person{included}, with all their cells (epsilon {epsilon}).",
         _of_two_records(agreement, cost),
+        *_hidden_membership(agreement, cost),
+    ]
+
+
+def _hidden_membership(agreement: Agreement, cost: Cost) -> list[str]:
+    """What is protected where owners do not learn who is common."""
+    if not agreement.hides_membership:
+        return []
+    added, exchanged = added_towards_owner(agreement, cost), exchanged_towards_owner(agreement, cost)
+    delta, most = agreement.delta + agreement.membership_delta, len(agreement.owners) + 1
+    return [
+        "From another owner, too, whatever people it lists: who is on an owner's list. One person added or removed: "
+        f"{_price_at(added, delta)}. One person exchanged for another: {_price_at(exchanged, delta)}. Other values of "
+        f"one person: {_price(cost.replace, agreement)}.",
+        "Everybody on an owner's list is protected like that, and not only the people whom all owners have in common.",
+        "Of a list that is longer than agreed, the people with the smallest keyed digests take part. As long as one "
+        "list is, a person who is added takes another's place, which costs what an exchange costs. As long as all "
+        f"lists are, up to {most} records change: {_price(epsilon_of_group(cost, 'add-remove', most), agreement)}.",
     ]
 
 
@@ -65,10 +85,14 @@ def _of_two_records(agreement: Agreement, cost: Cost) -> str:
 
 def _price(epsilon: Fraction | None, agreement: Agreement) -> str:
     """An epsilon in words, with the agreed delta if there is one."""
+    return _price_at(epsilon, agreement.delta)
+
+
+def _price_at(epsilon: Fraction | None, delta: Fraction) -> str:
+    """An epsilon in words, with delta if there is one."""
     if epsilon is None:
         return "no finite epsilon"
-    delta = f", delta {show_bound(agreement.delta)}" if agreement.delta else ""
-    return f"epsilon {show_exact(epsilon)}{delta}"
+    return f"epsilon {show_exact(epsilon)}" + (f", delta {show_bound(delta)}" if delta else "")
 
 
 def not_protected(agreement: Agreement) -> list[str]:
@@ -83,9 +107,13 @@ def not_protected(agreement: Agreement) -> list[str]:
         "Anything that a party publishes of its own data.",
     ]
     found += limits_of_masked_sums(agreement)
-    if agreement.partition != "horizontal":
+    if agreement.hides_membership:
+        lengths = agreement.records.at_most or {}
+        listed = ", ".join(f"'{owner}' {lengths[owner]:,}" for owner in agreement.owners)
+        found.append(f"The lengths that the agreement pads lists to: {listed}.")
+    elif agreement.partition != "horizontal":
         found.append(f"From the other parties: who is in the table, how many they are{lengths_told(agreement)}.")
-    if agreement.joins_by_identifier:
+    if agreement.joins_by_identifier and not agreement.hides_membership:
         found.append("From the other parties: whether a party lists the same people as when this agreement ran last.")
     if agreement.partition == "arbitrary":
         found.append("From the other parties: which party holds which cell.")
@@ -117,7 +145,7 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
         *assumptions_of_comparing(agreement),
         *engine_assumptions,
     ]
-    if agreement.joins_by_identifier:
+    if agreement.joins_by_identifier and not agreement.hides_membership:
         found.append(
             "Parties list the people they have. Each party's ledger shows who listed other people than when this "
             "agreement ran before: that does not prevent a first wrong list, and data that grew look the same."
@@ -197,7 +225,7 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
     if agreement.engine.agreed_protocol == "aby3" and party in agreement.compute_nodes and computes_jointly(agreement):
         seen.append("two of three parts of every other node's inputs and coins, uniform, which tell nothing")
     seen += seen_in_comparing(agreement, party, compared_by(agreement))
-    if agreement.partition != "horizontal":
+    if agreement.partition != "horizontal" and not agreement.hides_membership:
         by_identifier = agreement.records.alignment == "identifier"
         seen.append("the number of common records" if by_identifier else "every party's number of rows")
     elif agreement.records.public:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from copublish.agreement.model import Agreement
-from copublish.kernel.accounting.accounts import Spent
-from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.accounting.accounts import Account, Spent
+from copublish.kernel.accounting.cost import NOTHING, Cost
 from copublish.kernel.accounting.disclosures import Neighbors
 from copublish.kernel.accounting.formatting import show_at_least, show_bound, show_exact
+from copublish.kernel.accounting.membership import costs_of_run
 from copublish.kernel.ledger.cells import Entry
 from copublish.kernel.ledger.limits import UNBOUNDED, Limit
 
@@ -78,7 +79,16 @@ def _shown(epsilon: Fraction | None) -> str:
 
 
 def price_in_words(agreement: Agreement, limit: Limit, cost: Cost, spent: Spent) -> str:
-    """Price of a release, and the budget before and after it."""
+    """Price of a run, and the budget before and after it.
+
+    Args:
+        agreement: What all parties agreed on.
+        limit: The most that may ever be spent on these people.
+        cost: Of everything that the release opens.
+        spent: On these people so far.
+    """
+    costs = costs_of_run(agreement, cost)
+    cost = sum(costs, NOTHING)
     wanted, delta = cost.under(limit.neighbors), show_bound(cost.delta)
     if wanted is None and agreement.mechanism.no_promise(agreement) is None:
         said = "unknown" if cost.replace is None else show_exact(cost.replace)
@@ -88,16 +98,26 @@ def price_in_words(agreement: Agreement, limit: Limit, cost: Cost, spent: Spent)
         )
     if wanted is None:
         return f"an UNBOUNDED epsilon, all that people in data set '{agreement.dataset}' could ever be promised"
-    account = limit.account_for(spent, cost)
-    rho = cost.in_rho().under(limit.neighbors)
     price = f"epsilon {show_exact(wanted)} and delta {delta}"
-    if account == "rho" and rho is not None:
-        price = f"rho {show_bound(rho)}"
+    accounts = limit.accounts_for(spent, costs)
+    if accounts is not None and "rho" in accounts:
+        price = " and ".join(_paid(one, account, limit) for one, account in zip(costs, accounts, strict=True))
+    if len(costs) > 1:
+        size = costs[0].under(limit.neighbors) or Fraction(0)
+        price += f", with epsilon {show_exact(size)} for the number of common people,"
     of = "no limit" if limit.epsilon is None else f"the {_left(limit, spent)} that are left"
     after = ""
-    if limit.epsilon is not None and account is not None:
-        after = f"; {_left(limit, spent.plus(cost, cost.in_rho(), account))} are left after it"
+    if limit.epsilon is not None and accounts is not None:
+        after = f"; {_left(limit, spent.after(costs, accounts))} are left after it"
     return f"{price} of {of} for data set '{agreement.dataset}' ({limit.neighbors}){after}"
+
+
+def _paid(cost: Cost, account: Account, limit: Limit) -> str:
+    """What one charge takes of an account."""
+    epsilon, rho = cost.under(limit.neighbors), cost.in_rho().under(limit.neighbors)
+    if account == "rho":
+        return f"rho {UNBOUNDED if rho is None else show_bound(rho)}"
+    return f"epsilon {_shown(epsilon)} and delta {show_bound(cost.delta)}"
 
 
 def _left(limit: Limit, spent: Spent) -> str:

@@ -1,6 +1,6 @@
 """Cells of a ledger's tables, read back: text in a file that somebody else may have changed since.
 
-What copublish writes there is little: fractions, four states, two relations. Anything else is no ledger any more.
+What copublish writes there is little: fractions, five states, two relations. Anything else is no ledger any more.
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ from copublish.kernel.ledger.limits import UNBOUNDED, Limit
 
 RESERVED, ENDED_EARLY, COMPLETE = "reserved", "ended early, spent", "complete"
 GIVEN_BACK = "given back, nothing was opened"
-STATES = (RESERVED, ENDED_EARLY, COMPLETE, GIVEN_BACK)
-"""How far a charge has come. All of them count as spent, but for what its owner has given back."""
+SPENT_ON_SIZE = "spent on the number of common people"
+STATES = (RESERVED, ENDED_EARLY, COMPLETE, GIVEN_BACK, SPENT_ON_SIZE)
+"""How far a charge has come. All of them count as spent, but for what its owner has given back.
+
+What is spent on the number of common people is a charge of its own. It has that one state, however its run ends.
+"""
 
 _NUMBER = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000}|\.[0-9]{1,4000})?")
 """No exponent: a few characters could stand for a number that fills the memory."""
@@ -71,6 +75,24 @@ class Entry:
     state: str
     reserved_at: str
     disclosures: int
+
+
+def runs_of(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Charges by run, oldest first: what was spent on the number of common people, and what the release was charged.
+
+    Args:
+        entries: Charges, oldest first. A party runs an agreement once at a time.
+    """
+    runs: list[list[Entry]] = []
+    waiting: dict[str, list[Entry]] = {}
+    for entry in entries:
+        run = waiting.pop(entry.agreement_hash, None) if entry.state != SPENT_ON_SIZE else None
+        if run is None:
+            runs.append(run := [])
+        run.append(entry)
+        if entry.state == SPENT_ON_SIZE:
+            waiting[entry.agreement_hash] = run
+    return runs
 
 
 @dataclass(frozen=True)

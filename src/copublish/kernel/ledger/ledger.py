@@ -22,6 +22,7 @@ from copublish.kernel.ledger.cells import (
     ENDED_EARLY,
     GIVEN_BACK,
     RESERVED,
+    SPENT_ON_SIZE,
     Disclosed,
     Entry,
     read_disclosed,
@@ -136,8 +137,8 @@ class Ledger(Alignments, Locks, Receipts, History):
                 for number, dataset in charges
             ]
 
-    def refuse_if_over(self, dataset: str, cost: Cost) -> None:
-        """Raise if a cost is more than is left, of epsilon or of delta, and write nothing.
+    def refuse_if_over(self, dataset: str, *costs: Cost) -> None:
+        """Raise if charges, one after the other, are more than is left, of epsilon or of delta, and write nothing.
 
         Raises:
             BudgetExceededError: If it is, or if no limit was set.
@@ -152,7 +153,7 @@ class Ledger(Alignments, Locks, Receipts, History):
                 f"The ledger '{self.path}' has no limit for data set '{dataset}', so nothing may be spent. "
                 f"Nothing was measured. Set one: copublish ledger limit {dataset}=EPSILON --ledger {self.path}"
             )
-        if why := limit.refusal(self.spent_by_account(dataset), cost, dataset=dataset, ledger=self.path):
+        if why := limit.refusal(self.spent_by_account(dataset), costs, dataset=dataset, ledger=self.path):
             raise BudgetExceededError(why)
 
     def account_for(self, dataset: str, cost: Cost) -> Account:
@@ -195,19 +196,7 @@ class Ledger(Alignments, Locks, Receipts, History):
                 the run ends, it stays spent, unless its owner gives it back.
         """
         with self._transaction():
-            account = self.account_for(dataset, cost)
-            number = self._insert(
-                "charges",
-                dataset=dataset,
-                release=release,
-                agreement_hash=agreement_hash,
-                peers=json.dumps(dict(peers)),
-                state=RESERVED,
-                reserved_at=now(),
-                account=account,
-                **_write_cost(cost),
-                **_write_rho(cost),
-            )
+            number = self._charge(dataset, release, agreement_hash, cost, peers, RESERVED)
         self._standing = NOTHING_OPENED
         charge = Reservation(self, number, cost)
         try:
@@ -218,11 +207,72 @@ class Ledger(Alignments, Locks, Receipts, History):
             raise
         charge.complete()
 
+    def charge_size(
+        self,
+        dataset: str,
+        release: str,
+        agreement_hash: str,
+        cost: Cost,
+        *,
+        label: str,
+        peers: Mapping[str, str | None] = NOBODY,
+    ) -> None:
+        """Charge what a peer is about to learn of the number of common people, beside the cost of a release.
+
+        Args:
+            dataset: The data set.
+            release: The release for which people are compared.
+            agreement_hash: Of its agreement.
+            cost: What is charged.
+            label: What the peer learns.
+            peers: With whom, each with the fingerprint of its certificate as far as the agreement has it.
+
+        Raises:
+            BudgetExceededError: If the limit does not suffice. Nothing is written then.
+
+        Privacy:
+            Charges: the cost with its disclosure, in one transaction, before anything about people is sent. No state of
+                such a charge can be given back or stands for a release, so it stays spent however the run ends.
+        """
+        with self._transaction():
+            number = self._charge(dataset, release, agreement_hash, cost, peers, SPENT_ON_SIZE)
+            self._write_disclosure(number, 0, label, cost)
+        self._standing = NOTHING_MORE_OPENED
+
+    def _charge(
+        self,
+        dataset: str,
+        release: str,
+        agreement_hash: str,
+        cost: Cost,
+        peers: Mapping[str, str | None],
+        state: str,
+    ) -> int:
+        """Check the limit and write a charge, in a transaction that was begun; return its number."""
+        return self._insert(
+            "charges",
+            dataset=dataset,
+            release=release,
+            agreement_hash=agreement_hash,
+            peers=json.dumps(dict(peers)),
+            state=state,
+            reserved_at=now(),
+            account=self.account_for(dataset, cost),
+            **_write_cost(cost),
+            **_write_rho(cost),
+        )
+
+    def _write_disclosure(self, charge: int, position: int, label: str, cost: Cost) -> None:
+        """Write a disclosure, in a transaction that was begun."""
+        self._insert(
+            "disclosures", charge=charge, position=position, label=label, charged_at=now(), **_write_cost(cost)
+        )
+
     def newest_charge(self, agreement_hash: str) -> int | None:
-        """Number of the newest charge of an agreement; none if it was never charged."""
+        """Number of the newest charge for a release of an agreement; none if there is none."""
         with self._reading():
-            query = "SELECT max(id) FROM charges WHERE agreement_hash = ?"
-            (number,) = self._database.execute(query, (agreement_hash,)).fetchone()
+            query = "SELECT max(id) FROM charges WHERE agreement_hash = ? AND state != ?"
+            (number,) = self._database.execute(query, (agreement_hash, SPENT_ON_SIZE)).fetchone()
             return cast(int | None, number)
 
     def is_unpublished(self, charge: int) -> bool:
@@ -314,14 +364,7 @@ class Reservation:
         with self._ledger._transaction():
             if self._ledger._state_of(self.id) in (None, GIVEN_BACK):  # in the transaction: else both could come first
                 raise LedgerError(f"The charge of this release was given back while it ran. '{label}' was not opened.")
-            self._ledger._insert(
-                "disclosures",
-                charge=self.id,
-                position=self._position,
-                label=label,
-                charged_at=now(),
-                **_write_cost(cost),
-            )
+            self._ledger._write_disclosure(self.id, self._position, label, cost)
         self._ledger._standing = NOTHING_MORE_OPENED
         self._disclosed, self._position = total, self._position + 1
 

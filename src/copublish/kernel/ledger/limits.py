@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from copublish.kernel.accounting.accounts import Account, Accounts, Spent, fitting_account
-from copublish.kernel.accounting.cost import UNLIMITED, Cost
+from copublish.kernel.accounting.cost import NOTHING, UNLIMITED, Cost
 from copublish.kernel.accounting.disclosures import Neighbors
 
 UNBOUNDED = "unbounded"
@@ -70,17 +71,29 @@ class Limit:
         fits = total is not None and total <= self.epsilon and spent.in_all.delta + cost.delta <= self.delta
         return "epsilon" if fits else None
 
-    def refusal(self, spent: Spent, cost: Cost, *, dataset: str, ledger: str) -> str | None:
+    def accounts_for(self, spent: Spent, costs: Sequence[Cost]) -> list[Account] | None:
+        """The accounts that charges are paid from, one after the other; nothing if one of them may not be made."""
+        accounts: list[Account] = []
+        for cost in costs:
+            if (account := self.account_for(spent, cost)) is None:
+                return None
+            accounts.append(account)
+            spent = spent.after([cost], [account])
+        return accounts
+
+    def refusal(self, spent: Spent, costs: Sequence[Cost], *, dataset: str, ledger: str) -> str | None:
         """Why a release may not be made, and what can be done about it; nothing if it may.
 
         Args:
             spent: On the data set so far.
-            cost: Of the release.
+            costs: Of the charges of its run, one after the other.
             dataset: The data set.
             ledger: Where the ledger is, for the command that sets another limit.
         """
-        if self.epsilon is None or self.account_for(spent, cost) is not None:
+        if self.epsilon is None or self.accounts_for(spent, costs) is not None:
             return None
+        # Charges that fit in one sum fit one after the other, too, so this sum does not fit.
+        cost = sum(costs, NOTHING)
         wanted, before = cost.under(self.neighbors), spent.in_all.under(self.neighbors)
         if before is None:
             return (

@@ -20,12 +20,16 @@ from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.engine import Engine
 from copublish.kernel.secrets.placement import HiddenJoin
+from copublish.progress import Progress, no_progress
 
 
-def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> JointTable:
+def align_records(
+    agreement: Agreement, fragment: Fragment, engine: Engine, progress: Progress = no_progress
+) -> JointTable:
     """Fix the common records and their order.
 
     Raises:
+        InvalidInputsError: If another owner that hides membership puts its people into rows of its own choice.
         FragmentError: If the fragments do not make up one table: a person at two parties, or different numbers of
             rows in row order. Nothing else about values ends it.
 
@@ -37,7 +41,7 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> J
         return _horizontal(agreement, fragment, engine)
     if (join := HiddenJoin.of(agreement)) is not None:
         is_owner = fragment.party in agreement.owners
-        placement = engine.comparer.place((fragment.identifiers or []) if is_owner else None, join)
+        placement = engine.comparer.place((fragment.identifiers or []) if is_owner else None, join, progress)
         return JointTable(agreement, fragment.placed(placement))
     by_identifier, helped = agreement.records.alignment == "identifier", len(agreement.owners) < len(agreement.parties)
     if by_identifier:

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import hmac
 
+import numpy as np
+
 from copublish.agreement.model import Agreement
 from copublish.agreement.protocol.table import LISTS, NO_LIST
 from copublish.errors import FragmentError
@@ -25,6 +27,9 @@ from copublish.kernel.records.identifiers import Identifiers
 from copublish.kernel.secrets.engine import Engine
 
 LENGTH_BYTES = 8
+
+DIGEST_BYTES = 16
+"""Of a keyed digest: two of 10^8 people have the same with a chance of 10^-22."""
 
 
 def commitment_to(identifiers: Identifiers | None, key: bytes) -> str:
@@ -77,6 +82,28 @@ def refuse_long_list(agreement: Agreement, fragment: Fragment) -> None:
                 "may be about, or agree on a larger records.expected."
             ],
         )
+
+
+def within_agreed_length(agreement: Agreement, fragment: Fragment, ledger: Ledger) -> Fragment:
+    """The people with whom a party takes part, where lists are padded to a public length.
+
+    Of a longer list these are the people of smallest digest under the key of the data set's lists: the same ones for
+    the same list, and nobody chooses who.
+
+    Privacy:
+        Reveals: nothing. Somebody who is added to a list that is too long takes another one's place, so adding a person
+            then costs what exchanging two costs.
+    """
+    length = (agreement.records.at_most or {}).get(fragment.party)
+    if length is None or fragment.identifiers is None or len(fragment.identifiers) <= length:
+        return fragment
+    key = ledger.key_of_lists(agreement.dataset)
+    digests = b"".join(
+        hmac.digest(key, b"copublish kept\0" + identifier.encode(), "sha256")[:DIGEST_BYTES]
+        for identifier in fragment.identifiers
+    )
+    smallest = np.argsort(np.frombuffer(digests, dtype=f"S{DIGEST_BYTES}"), kind="stable")[:length]
+    return fragment.take(np.sort(smallest).astype(np.int64))
 
 
 def record_comparison(agreement: Agreement, fragment: Fragment, engine: Engine, ledger: Ledger) -> list[str]:

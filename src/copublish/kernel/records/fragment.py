@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from copublish.agreement.axis import Axis, n_cells
+from copublish.errors import EngineError
 from copublish.kernel.records.identifiers import Identifiers
 from copublish.kernel.secrets.placement import Placement
 from copublish.types import BoolArray, Codes, IntArray
@@ -118,6 +119,7 @@ class Fragment:
         Returns:
             For each pair of keys, the earlier one first, counts of shape (cells of one, cells of the other).
         """
+        _refuse_if_hidden(self)
         sizes = {key: n_cells(group) for key, group in groups.items()}
         found = {(a, b): np.zeros((sizes[a], sizes[b]), dtype=np.int64) for a, b in combinations(groups, 2)}
         for rows in self.chunks():
@@ -151,6 +153,7 @@ def local_histogram(fragment: Fragment, axes: Sequence[Axis]) -> IntArray:
     Returns:
         Counts, shape (n_cells,), last axis fastest.
     """
+    _refuse_if_hidden(fragment)
     counts = np.zeros(n_cells(axes), dtype=np.int64)
     if any(axis.column not in fragment.private_codes for axis in axes):
         return counts
@@ -161,3 +164,13 @@ def local_histogram(fragment: Fragment, axes: Sequence[Axis]) -> IntArray:
             held &= fragment.holds(axis.column, rows)
         counts += np.bincount(cells if held.all() else cells[held], minlength=len(counts))
     return counts
+
+
+def _refuse_if_hidden(fragment: Fragment) -> None:
+    """Raise if this party does not know which of its people are common: what it counts alone is no joint count.
+
+    Raises:
+        EngineError: It is a mistake in code. Nothing is counted.
+    """
+    if fragment.present is not None:
+        raise EngineError("Membership is hidden, so no party counts its records alone. Nothing is counted.")

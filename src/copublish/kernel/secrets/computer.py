@@ -242,14 +242,18 @@ class Columns:
         sizes: The number of cells of each column.
         scores: None, and every cell is a line; or the score of every cell of every column, and every column is a line
             that has each record's score.
+        pairs: Of columns with scores, two by number each, if the lines are products of two columns' scores.
     """
 
     sizes: tuple[int, ...]
     scores: tuple[tuple[int, ...], ...] | None = None
+    pairs: tuple[tuple[int, int], ...] | None = None
 
     @property
     def lines(self) -> int:
         """How many lines there are."""
+        if self.pairs is not None:
+            return len(self.pairs)
         return sum(self.sizes) if self.scores is None else len(self.sizes)
 
     def weights(self) -> IntArray:

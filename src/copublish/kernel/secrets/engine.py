@@ -15,6 +15,7 @@ from copublish.errors import EngineError
 from copublish.kernel.secrets.computer import Computer
 from copublish.kernel.secrets.placement import HiddenJoin, Placement
 from copublish.kernel.secrets.secret import Secret
+from copublish.progress import Progress, no_progress
 from copublish.types import IntArray
 
 T = TypeVar("T")
@@ -49,12 +50,13 @@ class Comparer(Protocol):
         """
         ...
 
-    def place(self, identifiers: Sequence[str] | None, join: HiddenJoin) -> Placement:
+    def place(self, identifiers: Sequence[str] | None, join: HiddenJoin, progress: Progress = no_progress) -> Placement:
         """Rows for this party's people, the same row at every owner that lists a person.
 
         Args:
             identifiers: This party's people, no more than its public length; none at a party without data.
             join: What all parties know of it.
+            progress: Called with the number of entries that are done.
 
         Privacy:
             Reveals: to every party the number of rows. Between two owners it tells each the number of common people

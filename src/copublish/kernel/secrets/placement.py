@@ -34,6 +34,15 @@ class HiddenJoin:
         )
         return HiddenJoin({owner: lengths[owner] for owner in agreement.owners}, size)
 
+    def length_of(self, owner: str) -> int:
+        """How many entries the list of an owner has for the others: its people, padding and, of two owners, pools."""
+        return self.at_most[owner] + (0 if self.size is None else 2 * self.size.pool)
+
+    @property
+    def most_rows(self) -> int:
+        """A public bound on the rows of the table: with a helper there are so many; two owners share some entries."""
+        return sum(map(self.length_of, self.at_most))
+
 
 @dataclass(frozen=True)
 class Placement:

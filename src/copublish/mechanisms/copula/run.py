@@ -18,6 +18,7 @@ from copublish.mechanisms.copula.model import CopulaResult, fit_copula, normal_s
 from copublish.mechanisms.copula.plan import CopulaPlan
 from copublish.mechanisms.copula.run_products import joint_product_sums
 from copublish.mechanisms.shared.run_gains import measure_gains
+from copublish.mechanisms.shared.run_tables import tables_one_by_one
 from copublish.progress import Progress
 from copublish.types import IntArray
 
@@ -43,10 +44,12 @@ def run_copula(plan: CopulaPlan, table: JointTable, computer: Computer, gate: Ga
     budgets, limits = plan.allocation.budgets(gains), score_limits(plan.allocation.weights(gains))
     products = plan.products(list(limits.values()))
     noisy_counts: dict[str, IntArray] = {}
-    for number, (name, domain) in enumerate(columns.items()):
+    marginals = {name: plan.marginal(name, budgets[name]) for name in columns}
+    noise_bits = [disclosure.noise.bits for disclosure in marginals.values()]
+    counted = tables_one_by_one(table, [[Axis.of(domain)] for domain in columns.values()], computer, noise_bits)
+    for number, (name, disclosure) in enumerate(marginals.items()):
         progress("marginals", number, len(columns))
-        disclosure = plan.marginal(name, budgets[name])
-        secret_counts = table.count_jointly([Axis.of(domain)], computer, noise_bits=disclosure.noise.bits)
+        secret_counts = next(counted)
         # Opens the count of every cell of one column plus noise, to all parties; covered by the column's budget.
         noisy_counts[name] = gate.reveal_measurement(secret_counts, disclosure)
     total = estimated_total(budgets, noisy_counts) if table.public_total is None else table.public_total

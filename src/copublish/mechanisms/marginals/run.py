@@ -36,15 +36,14 @@ from copublish.mechanisms.marginals.run_tables import (
     OFFSET_BITS,
     candidate_scores,
     count_bits,
-    kept,
     part_of,
     places_of_tables,
     refuse_out_of_bounds,
-    secret_tables,
 )
 from copublish.mechanisms.marginals.schedule import RoundBudget
 from copublish.mechanisms.shared.normal import deviation, mean_size
 from copublish.mechanisms.shared.portable_floats import log
+from copublish.mechanisms.shared.run_tables import kept, secret_tables
 from copublish.progress import Progress
 from copublish.types import IntArray
 

@@ -1,4 +1,4 @@
-"""Secret tables of counts, one after the other, and scores of how far they are from what a model says of them.
+"""Scores of how far secret tables of counts are from what a model says of them.
 
 The model's answers are public, but they go in like secrets: a program is compiled once for all rounds, and what is
 public to it is part of the code. Over the integers a score moves by at most 1 with one record, whatever the answers
@@ -12,101 +12,15 @@ show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import cast
 
 import numpy as np
 
-from copublish.agreement.axis import Axis, n_cells
 from copublish.errors import EngineError
 from copublish.kernel.programs.noise import selection_fits
-from copublish.kernel.programs.packing import bits_within, in_agreed_order
-from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.computer import Computer, ProgramComputer, computer_as
-from copublish.kernel.secrets.secret import Secret
-from copublish.mechanisms.shared.run_pairs import at_places, pair_counts
+from copublish.kernel.programs.packing import bits_within
 from copublish.types import IntArray
-
-
-def secret_tables(
-    table: JointTable,
-    groups: Sequence[Sequence[Axis]],
-    computer: Computer,
-    *,
-    bits: int | None = None,
-    progress: Callable[[int, int], None] = lambda done, of: None,
-) -> Secret:
-    """The secret counts of several tables, one after the other, each with its last axis fastest: shape (n_cells, 1).
-
-    Where one party has whole rows of a table it counts them. All other tables of two columns come from one product of
-    all columns; larger ones from one each.
-
-    Args:
-        table: This party's aligned cells.
-        groups: The axes of each table.
-        computer: This party's end of the computation.
-        bits: Of the range of what each party counts itself, if the counts are compared; see `share_within`.
-        progress: Told how many records, or tables, are counted and how many there are.
-    """
-    additive = [n for n, axes in enumerate(groups) if table.is_additive(axes)]
-    local = [table.count_locally(groups[n]) for n in additive]
-    own = np.concatenate([np.zeros(0, dtype=np.int64), *local]).reshape(-1, 1)
-    secret = computer.share(own) if bits is None else computer_as(ProgramComputer, computer).share_within(own, bits)
-    if len(additive) == len(groups):
-        return secret  # one message for all of them; where owners have whole rows there is nothing else to do
-    computing = computer_as(ProgramComputer, computer)
-    pairs = [n for n, axes in enumerate(groups) if n not in additive and len(axes) == 2]
-    larger = [n for n in range(len(groups)) if n not in additive and n not in pairs]
-    parts = [secret] if additive else []
-    if pairs:
-        columns = list({axis.column: axis for n in pairs for axis in groups[n]}.values())
-        counts = pair_counts(table, [[axis] for axis in columns], computer, with_own=False, progress=progress)
-        parts.append(computing.compute(at_places, counts, places=_places(columns, [groups[n] for n in pairs])))
-    for done, n in enumerate(larger):
-        progress(done, len(larger))
-        found = table.count_jointly(groups[n], computer, noise_bits=None)
-        shape = (n_cells(groups[n]), 1)
-        parts.append(computing.compute(in_agreed_order, found.secret, place_of_cell=found.place_of_cell(), shape=shape))
-    order = _order([n_cells(groups[n]) for n in range(len(groups))], [*additive, *pairs, *larger])
-    return kept(computing.compute(one_after_the_other, *parts, order=order), computer)
-
-
-def _places(columns: Sequence[Axis], groups: Sequence[Sequence[Axis]]) -> IntArray:
-    """Where the cells of tables of two columns are among those of all pairs."""
-    starts = dict(
-        zip([axis.column for axis in columns], np.cumsum([0, *(axis.n_cells for axis in columns)]), strict=False)
-    )
-    n = sum(axis.n_cells for axis in columns)
-    places = [
-        (starts[one.column] + np.arange(one.n_cells))[:, None] * n + starts[other.column] + np.arange(other.n_cells)
-        for one, other in groups
-    ]
-    return cast(IntArray, np.concatenate([own.ravel() for own in places]))
-
-
-def _order(sizes: Sequence[int], present: Sequence[int]) -> IntArray:
-    """For each cell of tables in agreed order its place where they lie in another one."""
-    ends = np.cumsum([sizes[n] for n in present])
-    start = {n: int(end) - sizes[n] for n, end in zip(present, ends, strict=True)}
-    return cast(IntArray, np.concatenate([start[n] + np.arange(size) for n, size in enumerate(sizes)]))
-
-
-def kept(secret: Secret, computer: Computer) -> Secret:
-    """A secret that is computed now, once, to be used in many computations."""
-    computing = computer_as(ProgramComputer, computer)
-    (row,) = computing.rows(computing.compute(as_one_row, secret))
-    return row
-
-
-def as_one_row(xp: ModuleType, counts: IntArray) -> IntArray:
-    """The same in a row of its own."""
-    return counts.reshape(1, *counts.shape)
-
-
-def one_after_the_other(xp: ModuleType, *parts: IntArray, order: IntArray) -> IntArray:
-    """Tables of shape (n, 1) as one of them, in agreed order: shape (n_cells, 1)."""
-    return cast(IntArray, xp.concatenate(parts)[order])
 
 
 def part_of(xp: ModuleType, counts: IntArray, start: int, stop: int, size: int) -> IntArray:

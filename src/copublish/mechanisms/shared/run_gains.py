@@ -12,6 +12,7 @@ from copublish.kernel.secrets.gate import Gate
 from copublish.mechanisms.shared.allocation import Allocation, Gains
 from copublish.mechanisms.shared.information import gain_ratio
 from copublish.mechanisms.shared.post_processing import consistent_counts
+from copublish.mechanisms.shared.run_tables import tables_one_by_one
 from copublish.progress import Progress
 from copublish.types import IntArray
 
@@ -38,10 +39,12 @@ def measure_gains(
     if not disclosures:
         return None
     label, noisy_tables = columns[allocation.label], {}
+    groups = [[Axis.of(columns[column]), Axis.of(label)] for column in disclosures]
+    noise_bits = [disclosure.noise.bits for disclosure in disclosures.values()]
+    counted = tables_one_by_one(table, groups, computer, noise_bits)
     for number, (column, disclosure) in enumerate(disclosures.items()):
         progress("gains", number, len(disclosures))
-        axes = [Axis.of(columns[column]), Axis.of(label)]
-        secret_counts = table.count_jointly(axes, computer, noise_bits=disclosure.noise.bits)
+        secret_counts = next(counted)
         # Opens the count of every value of a column and of the label plus noise, to all parties; covered by its budget.
         noisy = gate.reveal_measurement(secret_counts, disclosure)
         noisy_tables[column] = noisy.reshape(columns[column].size, label.size)

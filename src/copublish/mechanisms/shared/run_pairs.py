@@ -3,12 +3,16 @@
 Columns of one party are counted by it. For columns of two parties one product of all their columns holds every table;
 where cells are spread, one product of what all parties mark does.
 
+Where membership is hidden no party counts alone. What one of two owners has in its columns is multiplied by a line of
+the other that says in which rows it is present.
+
 Leakage: none beyond who holds which cell, the cost depends on shapes alone. The result is secret and NOT safe to open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from types import ModuleType
 from typing import cast
@@ -16,7 +20,7 @@ from typing import cast
 import numpy as np
 
 from copublish.agreement.axis import Axis, n_cells
-from copublish.kernel.programs.packing import Packing
+from copublish.kernel.programs.packing import Packing, in_agreed_order
 from copublish.kernel.records.fragment import partial_cells
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.computer import NO_CELL, Columns, Computer, JoinComputer, MarkComputer, Marks, computer_as
@@ -36,7 +40,6 @@ def pair_counts(
     computer: Computer,
     *,
     scores: Sequence[IntArray] | None = None,
-    with_own: bool = True,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Secret:
     """For every two groups the secret counts of joint records by their cells, or sums of products of their scores.
@@ -46,20 +49,24 @@ def pair_counts(
         groups: The columns, each alone or several of one party together.
         computer: This party's end of the computation.
         scores: Public scores of each group's cells.
-        with_own: Whether pairs of which one party holds both are wanted, too.
         progress: Told how many records are done and how many there are.
 
     Returns:
         Shape (lines, lines), the groups one after the other, a line for each cell or, with scores, for each group. What
-        two different groups have in common is there both ways; the rest is to be left alone.
+        groups of two parties have in common is there both ways and, with scores, what two groups of one party have. The
+        rest is to be left alone: in place of counts of one party's columns zeros may stand (`secret_tables` has them).
     """
     marking, columns = computer_as(MarkComputer, computer), _columns(groups, scores)
     holders = [_holder(table, group) for group in groups]
-    if None in holders or not isinstance(computer, JoinComputer):
+    if None in holders or not table.is_multiplied(computer):
         return _spread(table, groups, columns, marking, progress)
-    joining = computer
-    nothing = np.zeros((columns.lines, columns.lines), dtype=np.int64)
-    own = joining.share(own_pairs(table, groups, scores) if with_own else nothing)
+    joining = computer_as(JoinComputer, computer)
+    if scores is None:
+        own = joining.share(np.zeros((columns.lines, columns.lines), dtype=np.int64))
+    elif table.agreement.hides_membership:
+        own = _own_products(table, groups, columns, cast(list[int], holders), joining, progress)
+    else:
+        own = joining.share(own_pairs(table, groups, scores))
     blocks, places = [], []
     for one, other in combinations(sorted(set(cast(list[int], holders))), 2):
         parts = [[number for number, holder in enumerate(holders) if holder == owner] for owner in (one, other)]
@@ -129,6 +136,85 @@ def own_pairs(table: JointTable, groups: Sequence[Group], scores: Sequence[IntAr
     return cast(IntArray, weights.T @ counts @ weights) if columns.scores is not None else counts
 
 
+def _own_products(
+    table: JointTable,
+    groups: Sequence[Group],
+    columns: Columns,
+    holders: Sequence[int],
+    computer: JoinComputer,
+    progress: Callable[[int, int], None],
+) -> Secret:
+    """Sums of products of scores of two groups of one of two owners, over the records where both are present."""
+    parts, places = [computer.share(np.zeros((columns.lines, columns.lines), dtype=np.int64))], []
+    for owner in range(2):
+        own = [number for number, holder in enumerate(holders) if holder == owner]
+        pairs = tuple(combinations(range(len(own)), 2))
+        if not pairs:
+            continue
+        products = replace(_some(columns, own), pairs=pairs)
+        parts.append(with_presence(table, owner, [groups[n] for n in own], products, computer, progress))
+        places.append([(own[one], own[other]) for one, other in pairs])
+    return computer.compute(at_pairs, *parts, places=tuple(map(tuple, places)))
+
+
+def at_pairs(
+    xp: ModuleType, sums: IntArray, *parts: IntArray, places: tuple[tuple[tuple[int, int], ...], ...]
+) -> IntArray:
+    """Put what pairs of lines have, one number for each, at their places, both ways; zeros elsewhere."""
+    n = sums.shape[0]
+    for part, pairs in zip(parts, places, strict=True):
+        place_of_cell = np.full((n, n), len(pairs), dtype=np.int64)
+        for place, (one, other) in enumerate(pairs):
+            place_of_cell[one, other] = place_of_cell[other, one] = place
+        sums = sums + xp.pad(part.reshape(-1), ((0, 1),))[place_of_cell.ravel()].reshape(n, n)
+    return sums
+
+
+def with_presence(
+    table: JointTable,
+    owner: int,
+    groups: Sequence[Group],
+    columns: Columns,
+    computer: JoinComputer,
+    progress: Callable[[int, int], None],
+) -> Secret:
+    """What one of two owners has on its lines, added up over the records where the other one is present.
+
+    Where membership is hidden. The owner's lines are one factor, the other's presence is the only line of the second.
+
+    Args:
+        table: This party's rows.
+        owner: The number of the owner, 0 or 1.
+        groups: Its columns, each alone or several together.
+        columns: The same as lines.
+        computer: This party's end of the computation.
+        progress: Told how many records are done and how many there are.
+
+    Returns:
+        Shape (lines, 1).
+    """
+    presence = Columns((1,), None if columns.scores is None else ((1,),))
+    sides = (columns, presence) if owner == 0 else (presence, columns)
+    is_owner = table.agreement.party_names.index(table.fragment.party) == owner
+    n_product = columns.lines if columns.scores is None else CELLS_PER_SCORE * sum(columns.sizes)
+
+    def count(session: JoinComputer, rows: slice) -> Secret:
+        if is_owner:
+            cells = [_cells(table, group, rows) for group in groups]
+        else:
+            cells = [np.where(table.presence(rows), 0, NO_CELL)]
+        return session.joint_pairs((0, 1), cells, sides, rows.stop - rows.start)
+
+    found = computer.sum_over_records(
+        count,
+        table.fragment.n_records,
+        size=computer.rows_per_product(n_product, Packing(1)),
+        shape=(sides[0].lines, sides[1].lines),
+        done=progress,
+    )
+    return computer.compute(in_agreed_order, found, place_of_cell=None, shape=(columns.lines, 1))
+
+
 def _between(
     table: JointTable,
     owners: tuple[int, int],
@@ -167,7 +253,9 @@ def _spread(
     holders = table.holders([axis for group in groups for axis in group])
 
     def count(session: MarkComputer, rows: slice) -> Secret:
-        own = np.concatenate([table.matches(group, rows) for group in groups])
+        # A group without columns is a line that is marked wherever every owner is present.
+        owners = [table.owner_of(group) if group else None for group in groups]
+        own = np.concatenate([table.matches(group, rows, owner) for group, owner in zip(groups, owners, strict=True)])
         return session.joint_match_pairs(Marks(own, holders), columns)
 
     return computer.sum_over_records(count, n_records, size=step, shape=(columns.lines, columns.lines), done=progress)

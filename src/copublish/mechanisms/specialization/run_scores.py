@@ -1,8 +1,9 @@
 """Scores of all candidates of a round, as one secret vector of a fixed length.
 
 What a party can compute alone it does: sums over ranges of its own counts, and whole scores where it holds both the
-attribute and the class. Every round has the same shapes, so that an engine compiles one program for all of them:
-places that no candidate takes get a score that never wins.
+attribute and the class. Where membership is hidden it can compute nothing alone, and all tables are secret. Every round
+has the same shapes, so that an engine compiles one program for all of them: places that no candidate takes get a score
+that never wins.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from copublish.kernel.programs.packing import add, bits_within, in_agreed_order
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.computer import ProgramComputer
 from copublish.kernel.secrets.secret import Secret
+from copublish.mechanisms.shared.run_tables import divided, secret_tables
 from copublish.mechanisms.specialization.cut import Candidates
 from copublish.mechanisms.specialization.score import MAX, Score
 from copublish.mechanisms.specialization.score_programs import range_counts
@@ -67,6 +69,9 @@ class CandidateScores:
 
     def __post_init__(self) -> None:
         agreement = self.table.agreement
+        if agreement.hides_membership:
+            self._secret_tables = self._tables_at_once()
+            return
         for name, domain in agreement.domains.items():
             axes = [Axis.of(domain), Axis.of(agreement.class_domain)]
             shape = (domain.size, agreement.class_domain.size)
@@ -80,6 +85,14 @@ class CandidateScores:
                 self._secret_tables[name] = self.computer.compute(
                     in_agreed_order, counts.secret, place_of_cell=counts.place_of_cell(), shape=shape
                 )
+
+    def _tables_at_once(self) -> dict[str, Secret]:
+        """Each attribute by class, of the records that are common to all owners, none of whom counts alone."""
+        domains, classes = self.table.agreement.domains, Axis.of(self.table.agreement.class_domain)
+        groups = [[Axis.of(domain), classes] for domain in domains.values()]
+        counts = secret_tables(self.table, groups, self.computer)
+        shapes = [(domain.size, classes.n_cells) for domain in domains.values()]
+        return dict(zip(domains, divided(counts, shapes, self.computer), strict=True))
 
     def of(self, candidates: Sequence[Candidates]) -> Secret:
         """The secret score of each split of each candidate, shape (length,)."""

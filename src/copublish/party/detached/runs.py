@@ -64,6 +64,7 @@ class BeforeRun:
         ended_early: A sentence if the last run with one of the other parties ended early: a person has to decide
             whether to run with it again. None if there is nothing to decide.
         wait_seconds: How long it would wait for the other parties to come.
+        columns: The file of a mapping through which it would read the data, if party.toml or an option names one.
     """
 
     run_id: str
@@ -77,6 +78,7 @@ class BeforeRun:
     charged_before: str | None
     ended_early: str | None
     wait_seconds: int
+    columns: Path | None = None
 
 
 def runs_folder() -> Path:
@@ -99,7 +101,7 @@ def before_run(agreement: Agreement | str | Path, **options: Unpack[RunOptions])
 
 
 def data_of_run(agreement: str | Path, data: Source, **options: Unpack[RunOptions]) -> Source | None:
-    """Data with the event tables that a run would read beside them: those that options or party.toml name.
+    """Data with the event tables and the mapping that a run would read them with, which options or party.toml name.
 
     Args:
         agreement: The agreement's file.
@@ -109,7 +111,7 @@ def data_of_run(agreement: str | Path, data: Source, **options: Unpack[RunOption
     Raises:
         CopublishError: If the agreement, the options or party.toml cannot be used.
     """
-    return RunRequest.of(agreement, options, data).resolve().request.data
+    return RunRequest.of(agreement, options, data).resolve().source
 
 
 def look_before(run: ResolvedRun) -> BeforeRun:
@@ -135,6 +137,7 @@ def look_before(run: ResolvedRun) -> BeforeRun:
         charged_before=charged,
         ended_early=ended_early,
         wait_seconds=run.wait_seconds,
+        columns=run.request.columns,
     )
 
 
@@ -242,7 +245,7 @@ def start_resolved(
         raise CopublishError("This agreement is running already. See: copublish runs. Nothing was started.")
     if now.ended_early is not None and not run.request.again:
         raise LedgerError(f"{now.ended_early} Nothing was started. To run again all the same: --again, or again=True")
-    refuse_unagreed_source(agreed, run.party, run.request.data)
+    refuse_unagreed_source(agreed, run.party, run.source)
     refuse_unwritable(run.out, overwrite=run.request.overwrite)
     refuse_unfit_workers(agreed, run.workers)
     begin(

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from copublish.kernel.accounting.cost import NOTHING, Cost
 from copublish.kernel.accounting.disclosures import Neighbors
 from copublish.kernel.accounting.formatting import show_exact
+from copublish.kernel.ledger.cells import runs_of
 from copublish.kernel.ledger.ledger import Disclosed, Entry, Ledger
 from copublish.party.detached.process import REQUEST, RESULT, STATUS, Ended, is_alive, read_end, read_events, read_json
 
@@ -119,8 +120,8 @@ class Charged:
     """What a ledger has of a run.
 
     Attributes:
-        state: How far the charge has come. All states but that of a charge that was given back count as spent.
-        reserved: Epsilon of the whole reservation, in words. It is spent, whatever is opened of it.
+        state: How far the last charge has come. All states but that of a charge that was given back count as spent.
+        reserved: Epsilon of all charges, in words. It is spent, whatever is opened of it.
         opened: Epsilon of what was opened so far, in words.
         relation: What the two are counted for.
         disclosures: One by one.
@@ -133,12 +134,13 @@ class Charged:
     disclosures: tuple[ChargedDisclosure, ...]
 
 
-def _charged(entry: Entry, opened: Sequence[Disclosed]) -> Charged:
-    relation: Neighbors = "replace" if entry.cost.add_remove is None else "add-remove"
+def _charged(run: Sequence[Entry], opened: Sequence[Disclosed]) -> Charged:
+    reserved = sum((entry.cost for entry in run), NOTHING)
+    relation: Neighbors = "replace" if reserved.add_remove is None else "add-remove"
     total = sum((one.cost for one in opened), NOTHING)
     return Charged(
-        state=entry.state,
-        reserved=_epsilon(entry.cost, relation),
+        state=run[-1].state,
+        reserved=_epsilon(reserved, relation),
         opened=_epsilon(total, relation),
         relation=relation,
         disclosures=tuple(
@@ -209,8 +211,9 @@ class Run(Seen):
     def charge(self) -> Charged | None:
         """What the ledger has of this run; none if nothing was charged, or this party pays nothing.
 
-        It is the first charge of the agreement between start and end. A run that was killed says no end: the next run
-        of the agreement is one. Charges of the same second count, since to be told of too much is the lesser harm.
+        It is the first charge of the agreement between start and end, with what was spent before it on the number of
+        common people. A run that was killed says no end: the next run of the agreement is one. Charges of the same
+        second count, since to be told of too much is the lesser harm.
 
         Raises:
             LedgerError: If the ledger cannot be read.
@@ -229,7 +232,10 @@ class Run(Seen):
             for pair in zip(entries, opened, strict=False)
             if pair[0].reserved_at >= self.started_at and (ended is None or pair[0].reserved_at <= ended)
         ]
-        return None if not own else _charged(*own[0])
+        if not own:
+            return None
+        first, *_ = runs_of([entry for entry, _ in own])
+        return _charged(first, [one for entry, found in own if entry in first for one in found])
 
     def _ended_by(self) -> str | None:
         """When this run had ended at the latest, in UTC; none if that is not known."""

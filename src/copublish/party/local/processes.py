@@ -36,6 +36,8 @@ from copublish.errors import (
 )
 from copublish.files.interrupts import deaf_children, forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
+from copublish.kernel.accounting.cost import NOTHING
+from copublish.kernel.accounting.membership import costs_of_run
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.noise.geometric import Coins
 from copublish.mechanisms.base import Plan
@@ -218,7 +220,8 @@ def open_ledger(plan: Plan[Any], file: str | Path | None) -> Ledger:
 def throwaway_ledger(plan: Plan[Any], *, file: str | Path = ":memory:") -> Ledger:
     """A ledger with just the budget of one release; in memory, where no file is named."""
     ledger = Ledger(file)
-    cost, neighbors = plan.cost(), plan.agreement.privacy.neighbors
+    neighbors = plan.agreement.privacy.neighbors
+    cost = sum(costs_of_run(plan.agreement, plan.cost()), NOTHING)
     ledger.set_limit(
         plan.agreement.dataset, Limit(cost.under(neighbors), neighbors, cost.delta)
     )  # none: it is unbounded

@@ -22,7 +22,7 @@ from copublish.progress import Notice, Progress, no_notice, no_progress
 from copublish.release.folder import Release
 from copublish.release.prepare import prepare_simulation
 from copublish.rows.rows_or_counts import read_rows_or_counts
-from copublish.rows.sources import Source
+from copublish.rows.sources import Source, mapped
 
 EngineName = Literal["ideal", "spu", "masked-sum"]
 
@@ -31,6 +31,7 @@ def simulate(
     agreement: Agreement | str | Path,
     data: Mapping[str, Source],
     *,
+    columns: Mapping[str, str | Path] | None = None,
     engine: EngineName = "ideal",
     ledger_files: Mapping[str, str | Path] | None = None,
     progress: Progress = no_progress,
@@ -45,6 +46,7 @@ def simulate(
         agreement: The agreement, or the path of its file.
         data: For every party that holds data a CSV or Parquet file, a `DatabaseTable`, a pandas, Polars or Arrow
             table, or a DuckDB relation.
+        columns: The files of mappings from the agreed columns to the own ones of parties that have others.
         engine: `ideal` computes in the clear in this process; the agreed one, `spu` or `masked-sum`, runs every
             party in a process of its own.
         ledger_files: Each party's ledger. Without them nothing is remembered: the caller, who sees all data anyway,
@@ -66,6 +68,7 @@ def simulate(
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
     refuse_wrong_parties(agreement, data)
+    data = _with_mappings(data, columns or {})
     if engine != "ideal":
         if engine != agreement.engine.name:
             raise EngineError(f"Engine '{engine}' was asked for, and the agreement says '{agreement.engine.name}'.")
@@ -87,6 +90,15 @@ def simulate(
         for ledger in ledgers.values():
             stack.callback(ledger.close)
         return run_room(plan, fragments, Room(agreement.party_names), ledgers, progress, notice, ledger_files)
+
+
+def _with_mappings(data: Mapping[str, Source], columns: Mapping[str, str | Path]) -> dict[str, Source]:
+    """The same data, with the mappings of those parties that have one."""
+    if unknown := [party for party in columns if party not in data]:
+        raise CopublishError(
+            f"There is a mapping of columns for '{unknown[0]}', and no data. Name them, or leave it out."
+        )
+    return {party: mapped(source, columns.get(party)) for party, source in data.items()}
 
 
 def refuse_wrong_parties(agreement: Agreement, data: Mapping[str, Source]) -> None:

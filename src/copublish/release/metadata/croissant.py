@@ -19,6 +19,7 @@ from copublish.mechanisms.base import in_words
 from copublish.release.evidence.completeness import FOLDER
 from copublish.release.measurements import RECORDS_FILE
 from copublish.release.pairs import ColumnPair, not_measured_with, pairs_not_measured, pairs_of_release
+from copublish.release.render.privacy_words import another_owner_words
 
 if TYPE_CHECKING:
     from copublish.release.publication import Publication
@@ -111,6 +112,7 @@ def description_of(certificate: Certificate) -> str:
         if certificate.warning
         else f"Differentially private: epsilon {certificate.epsilon.public[relation]} for the public (relation "
         f"{relation}), delta at most {certificate.delta_bound}.",
+        another_owner_words(certificate.epsilon),
         "Simulated: one process saw all data." if certificate.engine.is_simulated else "",
         "certificate.json states what is guaranteed, to whom, under which assumptions; README.md explains the files.",
     ]

@@ -141,7 +141,10 @@ def _parameters_details(certificate: Certificate) -> str:
         f"Epsilon for {who}: {added} (one person is added or removed), {replaced} (one person's values are replaced)."
         for who, added, replaced in epsilon_rows(certificate.epsilon)
     )
-    return _sentences(variant, *rows, f"Delta, {certificate.delta_is}, is at most {certificate.delta_bound}.")
+    delta = f"Delta, {certificate.delta_is}, is at most {certificate.delta_bound}."
+    membership = certificate.epsilon.membership
+    for_owner = "" if membership is None else f"For another owner delta is at most {membership.delta_bound}."
+    return _sentences(variant, *rows, delta, for_owner)
 
 
 def _actors(certificate: Certificate) -> str:

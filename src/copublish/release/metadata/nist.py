@@ -87,7 +87,10 @@ def _for_insiders(epsilon: EpsilonStatement) -> str:
     if epsilon.insiders_know_members:  # so that nothing but values can be protected from them
         values = epsilon_words(epsilon.insiders["replace"])
         return f"{values} for the other parties and {RELATION_WORDS['replace']}, as they know who is in the table"
-    return f"{epsilon_words(epsilon.insiders[epsilon.calibrated_to])} for the other parties"
+    others = epsilon_words(epsilon.insiders[epsilon.calibrated_to])
+    if epsilon.membership is not None:
+        return f"{others} for another owner, with delta at most {epsilon.membership.delta_bound}"
+    return f"{others} for the other parties"
 
 
 def _middle(certificate: Certificate) -> Iterator[PyramidBlock]:

@@ -7,7 +7,7 @@ import re
 from fractions import Fraction
 
 from copublish.kernel.accounting.disclosures import Neighbors
-from copublish.kernel.accounting.statements import UNBOUNDED, EpsilonStatement, Noise
+from copublish.kernel.accounting.statements import UNBOUNDED, EpsilonStatement, MembershipStatement, Noise
 
 TOO_LONG_FOR_G = 1e5
 
@@ -42,12 +42,23 @@ def epsilon_decimal(epsilon: str) -> str:
 
 def epsilon_rows(epsilon: EpsilonStatement) -> list[tuple[str, str, str]]:
     """Who looks, and epsilon if one person is added or removed, and if one person's values are replaced."""
+    others = "the other parties" if epsilon.membership is None else "another owner"
     why = ": the parties know who is in the table" if epsilon.insiders_know_members else ""
     public, insiders = epsilon.public, epsilon.insiders
     return [
         ("the public", epsilon_words(public["add-remove"]), epsilon_words(public["replace"])),
-        ("the other parties", epsilon_words(insiders["add-remove"]) + why, epsilon_words(insiders["replace"])),
+        (others, epsilon_words(insiders["add-remove"]) + why, epsilon_words(insiders["replace"])),
     ]
+
+
+def membership_words(membership: MembershipStatement) -> str:
+    """What another owner learns of the number of common people, and its price, which no release pays."""
+    if membership.helper is not None:
+        return f"hidden by '{membership.helper}': another owner learns nothing besides the release"
+    return (
+        f"epsilon {epsilon_words(membership.size_epsilon)}, delta {membership.size_delta_bound} besides, for the noisy "
+        "number of common people, which another owner learns"
+    )
 
 
 def odds_words(epsilon: EpsilonStatement, delta_bound: str) -> list[str]:
@@ -70,6 +81,8 @@ def odds_words(epsilon: EpsilonStatement, delta_bound: str) -> list[str]:
         f"{belief} by a factor of at most {_rounded_up(factor)} (from 50:50 to {_percent(factor)} at most), but for "
         f"outcomes whose probability exceeds that by at most {delta_bound} (delta)."
     ]
+    if epsilon.membership is not None:
+        found.append(another_owner_words(epsilon))
     insiders = epsilon.exact("insiders", "replace")
     if epsilon.insiders_know_members and epsilon.calibrated_to == "add-remove" and insiders is not None:
         values = _rounded_up(_most_odds(insiders))
@@ -78,6 +91,18 @@ def odds_words(epsilon: EpsilonStatement, delta_bound: str) -> list[str]:
             f"at most {values} (epsilon {epsilon_words(epsilon.insiders['replace'])})."
         )
     return found
+
+
+def another_owner_words(epsilon: EpsilonStatement) -> str:
+    """What hidden membership means against another owner, in odds; nothing where it is not hidden."""
+    added = epsilon.exact("insiders", "add-remove")
+    if epsilon.membership is None or added is None:
+        return ""
+    return (
+        f"For another owner the odds {BELIEFS['add-remove']} change by a factor of at most "
+        f"{_rounded_up(_most_odds(added))} (one person added or removed: epsilon "
+        f"{epsilon_words(epsilon.insiders['add-remove'])}, delta {epsilon.membership.delta_bound})."
+    )
 
 
 def _most_odds(epsilon: Fraction) -> decimal.Decimal:

@@ -35,7 +35,7 @@ class CheckedDraft:
     text: str
     problems: tuple[FormProblem, ...]
 
-    RECORDS: ClassVar = ("identifier", "no_identifier", "expected", "public", "spellings", "records_more")
+    RECORDS: ClassVar = ("identifier", "no_identifier", "expected", "membership", "public", "spellings", "records_more")
     CLASS: ClassVar = ("class_", "no_class")
     """How the names of fields begin that stand in these parts of the page."""
 
@@ -299,7 +299,7 @@ def start(request: Request, form: FormData) -> Response:
     )
 
 
-ESSENTIALS = ("name", "dataset", "partition", "identifier", "class_name", "epsilon", "expected")
+ESSENTIALS = ("name", "dataset", "partition", "identifier", "class_name", "epsilon", "expected", "membership")
 
 
 def started_draft(request: Request, form: FormData) -> cp.drafts.Draft:

@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 import copublish as cp
 from copublish.studio.context import Situation, StudioSection, situation_of
 from copublish.studio.pages import REFUSED, FormProblem, SameStep, attachment, command_line, fragment, links_of, page
-from copublish.studio.releases import choices, chosen, key_of
+from copublish.studio.releases import choices, chosen, chosen_mapping, key_of
 from copublish.studio.routing import change, secret_of, text_of, view
 
 LEFT_OUT = ("null class", "doubled", "no identifier", "dropped")
@@ -106,22 +106,22 @@ def stop(request: Request, form: FormData) -> Response:
 def preflight(request: Request, form: FormData) -> Response:
     """Read this party's own data and say what the rules do to them. Nobody else learns of it, and nothing is kept."""
     situation = situation_of(request)
-    name, table = text_of(form, "data"), text_of(form, "table")
+    own = _own_data(form)
     try:
-        found = _preflight(situation, name, table)
+        found = _preflight(situation, own)
     except cp.CopublishError as exc:
-        return _start_page(request, situation, problems=[FormProblem(str(exc), "data")], data=name, table=table)
-    return _start_page(request, situation, preflight=found, data=name, table=table)
+        return _start_page(request, situation, problems=[FormProblem(str(exc), "data")], own=own)
+    return _start_page(request, situation, preflight=found, own=own)
 
 
 def start(request: Request, form: FormData) -> Response:
     """Start a run, if agreement and ledger are still those that were shown."""
     situation = situation_of(request)
-    name, table = text_of(form, "data"), text_of(form, "table")
+    own = _own_data(form)
     try:
-        run = _started(situation, form, name, table)
+        run = _started(situation, form, own)
     except cp.CopublishError as exc:
-        return _start_page(request, situation, problems=[FormProblem(str(exc))], data=name, table=table)
+        return _start_page(request, situation, problems=[FormProblem(str(exc))], own=own)
     return RedirectResponse(f"/run/{run.id}", 303)
 
 
@@ -138,7 +138,20 @@ def _state_of(run: cp.runs.Run) -> str:
     return ended.get(run.state, run.state)
 
 
-def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.runs.Run:
+@dataclass(frozen=True)
+class _OwnData:
+    """The party's own data as a form names them."""
+
+    data: str = ""
+    table: str = ""
+    columns: str = ""
+
+
+def _own_data(form: FormData) -> _OwnData:
+    return _OwnData(text_of(form, "data"), text_of(form, "table"), text_of(form, "columns"))
+
+
+def _started(situation: Situation, form: FormData, own: _OwnData) -> cp.runs.Run:
     folder = text_of(form, "out")
     if Path(folder).name != folder or folder in ("", ".", ".."):
         raise cp.ReleaseError("Name the new folder without slashes: it will lie beside the agreement.")
@@ -147,7 +160,8 @@ def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.
         situation.desk.agreement_file,
         party=situation.desk.party,
         out=situation.desk.agreement_file.parent / folder,
-        data=chosen(situation.desk, name, table) if name else None,
+        data=chosen(situation.desk, own.data, own.table) if own.data else None,
+        columns=chosen_mapping(situation.desk, own.columns),
         accept=text_of(form, "accept") == "yes",
         passphrase=secret_of(form, "passphrase"),
         signer_passphrase=secret_of(form, "signer_passphrase"),
@@ -193,11 +207,11 @@ def _seconds_of(cost: Mapping[str, Any] | None) -> float | None:
     return float(seconds) if isinstance(seconds, int | float) else None
 
 
-def _preflight(situation: Situation, name: str, table: str) -> Preflight:
-    given = chosen(situation.desk, name, table)
-    data = cp.runs.data_of_run(situation.desk.agreement_file, given, party=situation.party)
-    checked = cp.check(situation.desk.agreement_file, situation.party, data)
-    return Preflight(checked=checked, data=name, table=table)
+def _preflight(situation: Situation, own: _OwnData) -> Preflight:
+    file, party = situation.desk.agreement_file, situation.party
+    data, columns = chosen(situation.desk, own.data, own.table), chosen_mapping(situation.desk, own.columns)
+    as_run = cp.runs.data_of_run(file, data, party=party, columns=columns)
+    return Preflight(checked=cp.check(file, party, as_run), data=own.data, table=own.table)
 
 
 def _start_page(
@@ -206,9 +220,9 @@ def _start_page(
     *,
     problems: Sequence[FormProblem] = (),
     preflight: Preflight | None = None,
-    data: str = "",
-    table: str = "",
+    own: _OwnData | None = None,
 ) -> Response:
+    own = own or _OwnData()
     agreement, party = situation.agreement, situation.party
     before, before_consent, holds_data, refused = None, None, False, None
     if agreement is not None and party is not None and party in agreement.parties:
@@ -223,7 +237,7 @@ def _start_page(
         "run.html.j2",
         section="run",
         title="Run",
-        step=_step(situation, data),
+        step=_step(situation, own.data),
         problems=problems,
         status=REFUSED if problems else 200,
         situation=situation,
@@ -233,8 +247,9 @@ def _start_page(
         holds_data=holds_data,
         choices=choices(situation.desk),
         preflight=preflight,
-        chosen=data,
-        table=table,
+        chosen=own.data,
+        table=own.table,
+        columns=own.columns,
         out=_new_folder(situation),
         wait_minutes=None if before is None else -(-before.wait_seconds // 60),
         predicted_seconds=predicted_seconds(situation),

@@ -22,11 +22,14 @@ from copublish.agreement.model import Agreement
 from copublish.engines.choice import WITHOUT_ENGINE
 from copublish.errors import AgreementError
 from copublish.kernel.accounting.disclosures import Select
+from copublish.kernel.accounting.membership import SIZE_LABEL
 from copublish.kernel.noise.geometric import SystemCoins
 from copublish.mechanisms.base import Plan
 from copublish.progress import Progress, no_progress
 from copublish.release.prepare import prepare, software_versions
 from copublish.tools.auditing.coalitions import coalitions_of
+from copublish.tools.auditing.common_people import NoisySize, claim_of_size, membership_pairs
+from copublish.tools.auditing.game import fair_coins
 from copublish.tools.auditing.odd_records import PUBLIC, Symbol, symbols_of
 from copublish.tools.auditing.opened_words import NOTHING_MORE, audit_words
 from copublish.tools.auditing.pair_choice import UNMOVED, telling_parts, worst_pair
@@ -104,6 +107,8 @@ def audit(
             for view in seeing if found.law.any() else ():
                 blind.discard(view)
                 name = view if view == PUBLIC else f"party '{view}'"
+                if pair.seen_by is not None:
+                    name += ", membership" if pair.is_listed else ", membership of people whom it does not list"
                 number = _number(name, "view", claim, tested, found.runs, found.coins_per_run, pair)
                 numbers.append(replace(number, sizes=np.abs(found.law)))
     parts, unmoved, not_audited = telling_parts(agreement, seconds, progress, clock)
@@ -117,6 +122,7 @@ def audit(
             name = "coalition of " + " and ".join(f"'{member}'" for member in coalition)
             name += f": {part.disclosure.label}" if len(parts) > 1 else ""
             numbers.append(_number(name, "view", part.claim, tested, n, part.coins_per_run(), pair))
+    numbers += _of_size(agreement, wanted, minutes)
     for place, (part, pair) in enumerate(parts):
         progress("disclosures", place, len(parts))
         n = _runs_of(part, minutes)
@@ -163,10 +169,24 @@ def _refuse_without_promise(agreement: Agreement, plan: Plan[Any]) -> None:
 def _skipped(agreement: Agreement) -> Iterator[str]:
     if not can_play_engine(agreement):
         yield f"runs on the agreed engine: {WITHOUT_ENGINE}"
-    if agreement.partition != "horizontal":
+    if agreement.partition != "horizontal" and not agreement.hides_membership:
         yield "who is in the table, which the parties know; for their views another party's values are replaced"
+    if agreement.membership_epsilon:
+        yield "how much is sent on the agreed engine, which tells the noisy number of common people that is charged"
     if agreement.records.public:
         yield "the number of records, which is public"
+
+
+def _of_size(agreement: Agreement, views: Sequence[str], minutes: float) -> Iterator[Number]:
+    """What the number of common people tells alone."""
+    owner = next((view for view in views if view in agreement.owners), agreement.owners[0])
+    pair = next(membership_pairs(agreement, owner, SystemCoins(), is_listed=True))
+    if (size := NoisySize.of(agreement, pair)) is not None:
+        coins = fair_coins(_at_least(RUNS_OF_A_PART["selection"], minutes))
+        seen, claim = size.seen(coins), claim_of_size(agreement, pair)
+        others = {"number of common people": size.beyond_the_middle(seen)}
+        tested = judged(coins, size.evidence(seen), claim, others, alpha=1 - CONFIDENCE)
+        yield _number(SIZE_LABEL, "disclosure", claim, tested, len(coins), 1, pair)
 
 
 def _number(name: str, kind: Any, claim: Claim, tested: Tested, runs: int, coins: int, pair: Pair) -> Number:
@@ -191,6 +211,8 @@ def _symbols(agreement: Agreement, views: Sequence[str], progress: Progress) -> 
                 new = {name: old[name] if name in own else value for name, value in pair.tables[1][-1].items()}
                 if new != old and new.keys() == old.keys():
                     cases.append((replace(pair, tables=((*common, old), (*common, new)), relation="replace"), [view]))
+            if agreement.hides_membership and view in agreement.owners:
+                cases += [(replace(pair, seen_by=view), [view]) for pair in invalid_pairs(agreement, "add-remove")]
     for place, (pair, seeing) in enumerate(cases):
         progress("whole runs", place, len(cases))
         if seeing:
@@ -219,7 +241,11 @@ def _groups(
                 found.append((replace(pair, where=other), [view]))
             else:
                 found[0][1].append(view)
-        elif pairs := list(pairs_against(agreement, view, SystemCoins())):
+            continue
+        kinds = [pairs_against(agreement, view, SystemCoins())]
+        if agreement.hides_membership and view in agreement.owners:
+            kinds += [membership_pairs(agreement, view, SystemCoins(), is_listed=listed) for listed in (True, False)]
+        for pairs in filter(None, map(list, kinds)):
             worst = worst_pair(agreement, pairs, seconds, playing, partial(progress, f"tables for {view}"), clock)
             found.append((worst, [view]))
     return [(pair, seeing) for pair, seeing in found if seeing]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -33,6 +33,7 @@ from copublish.mechanisms.registry import plan_of
 from copublish.party.local.simulation import read_fragments
 from copublish.progress import no_progress
 from copublish.tools.auditing.bounds import evidence, stretched_coins
+from copublish.tools.auditing.common_people import present_everywhere
 from copublish.tools.auditing.statistics import structure
 from copublish.tools.auditing.tables import Pair
 from copublish.types import IntArray
@@ -179,7 +180,10 @@ class Game:
     def _aligned(self, table: int) -> dict[str, JointTable]:
         fragments = read_fragments(self.agreement, self.pair.frames(self.agreement, table))
         room = Room(self.agreement.party_names)
-        return room.run(lambda engine: align_records(self.agreement, fragments[engine.party], engine))
+        tables = room.run(lambda engine: align_records(self.agreement, fragments[engine.party], engine))
+        if (party := self.pair.seen_by) is not None and not self.pair.is_listed:
+            tables[party] = replace(tables[party], fragment=present_everywhere(tables[party].fragment))
+        return tables
 
     def play(
         self,

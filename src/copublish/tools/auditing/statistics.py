@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from copublish.kernel.accounting.cost import NOTHING
+from copublish.kernel.accounting.membership import membership_cost
 from copublish.kernel.accounting.zcdp import epsilon_for
 from copublish.mechanisms.base import Plan
 from copublish.tools.auditing.bounds import (
@@ -298,11 +300,13 @@ SHARE_OF_DELTA = 63 / 64
 def claim_of(plan: Plan[Any], pair: Pair) -> Claim:
     """What is stated of tables that differ as these do."""
     cost, relation = plan.cost(), pair.relation
+    size = membership_cost(plan.agreement) if pair.seen_by is not None and pair.is_listed else NOTHING
+    cost += size
     epsilon, rho = cost.under(relation), cost.in_rho().under(relation)
     if epsilon is None:
         raise ValueError("nothing is promised under this relation")
     if not cost.gaussian.has_noise or rho is None:
         return Claim(float(epsilon), slack=float(cost.delta), people=pair.people)
     delta = float(plan.agreement.privacy.delta or 0) * SHARE_OF_DELTA
-    has_choices = any(made.kind == "divided" for made in plan.disclosures())
-    return Claim(float(epsilon), delta, float(rho), is_gaussian=not has_choices, people=pair.people)
+    is_gaussian = size == NOTHING and not any(made.kind == "divided" for made in plan.disclosures())
+    return Claim(float(epsilon), delta, float(rho), is_gaussian, slack=float(size.delta), people=pair.people)

@@ -49,6 +49,8 @@ class Pair:
         relation: How they are neighbors.
         where: In horizontal data, who holds the record.
         people: How many people have such a record.
+        seen_by: Where membership is hidden, the owner that is to tell the tables apart: its own rows are the same.
+        is_listed: Whether that owner lists these people, too, in both tables.
     """
 
     base: str
@@ -57,11 +59,17 @@ class Pair:
     relation: Neighbors
     where: str
     people: int = 1
+    seen_by: str | None = None
+    is_listed: bool = True
 
     def frames(self, agreement: Agreement, table: int) -> dict[str, pd.DataFrame]:
         """What each owner holds of one of the tables."""
         last = len(self.tables[1]) - 1 - self.people
-        return split_between_owners(agreement, self.tables[table], last, self.where)
+        found = split_between_owners(agreement, self.tables[table], last, self.where)
+        if self.seen_by is not None and table != int(self.is_listed):
+            same = self.tables[int(self.is_listed)]
+            found[self.seen_by] = split_between_owners(agreement, same, last, self.where)[self.seen_by]
+        return found
 
     def of_people(self, people: int) -> Pair:
         """The same tables, that differ in so many people with the same record."""

@@ -19,6 +19,7 @@ from copublish.files.interrupts import deaf_children, end_quietly_when_interrupt
 from copublish.kernel.accounting.disclosures import GaussianMeasure
 from copublish.mechanisms.registry import plan_of
 from copublish.tools.auditing.bounds import stretched_coins
+from copublish.tools.auditing.common_people import NoisySize
 from copublish.tools.auditing.game import Game, fair_coins
 from copublish.tools.auditing.openings import MOST_RUNS, Play, best_play, opening_of, play_promising
 from copublish.tools.auditing.records import PEOPLE, RecordGame, tells_records
@@ -109,13 +110,23 @@ def play_runs(
     begin, found, done = clock(), [], 0
     used = time.process_time()
     play, most = _kept_player(agreement, pair, least)
+    size = NoisySize.of(agreement, pair)
     together = min(most, FIRST_TOGETHER)
     while done < n and (not done or clock() - begin < seconds):
         start = clock()
-        found.append(play(min(together, n - done)))
+        found.append(_beside(size, play(min(together, n - done))))
         done += found[-1].runs
         together = min(most, 2 * together) if clock() - start < SECONDS_TOGETHER else max(1, together // 2)
     return replace(Runs.joined(found), processor_seconds=time.process_time() - used)
+
+
+def _beside(size: NoisySize | None, runs: Runs) -> Runs:
+    """Runs with what is seen beside them of the number of common people."""
+    if size is None:
+        return runs
+    seen = size.seen(runs.coins)
+    others = {**runs.others, "number of common people": size.beyond_the_middle(seen)}
+    return replace(runs, law=runs.law + size.evidence(seen), others=others)
 
 
 def _kept_player(agreement: Agreement, pair: Pair, least: float) -> tuple[Callable[[int], Runs], int]:

@@ -59,6 +59,14 @@ def partition_from(text: str) -> Partition:
     return cast(Partition, word)
 
 
+def membership_from(text: str) -> str:
+    """Whether owners of columns learn whom they have in common."""
+    word = text.strip().lower()
+    if word not in ("hidden", "shared"):
+        raise ValueError("please answer hidden or shared")
+    return word
+
+
 def mechanism_from(text: str) -> str:
     """The name of a mechanism."""
     name = text.strip()

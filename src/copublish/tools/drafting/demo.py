@@ -40,6 +40,8 @@ description = "knows their loans"
 [records]
 identifier = "customer_id"       # joins the records; never published
 expected = 20000                 # a public estimate; it sizes the published table
+membership = "hidden"            # neither learns which of its people the other one has; "shared": both learn it
+at_most = { bank = 25000, loans = 25000 }  # public: each list of people is padded to so many; never counted in the data
 public = false                   # is the exact number of records public?
 missing_spellings = ["?", "NA"]  # how files write a missing value, besides an empty cell
 
@@ -95,8 +97,12 @@ held_by = "loans"
 epsilon = 1.0                    # smaller protects more; 0.1 to 2 is usual
 delta = "1e-6"                   # by how much a probability may exceed what epsilon allows; at most 1 / (10 * expected)
 neighbors = "add-remove"         # protects a person's presence; "replace" protects a person's values
+membership_epsilon = 0.05        # what each learns from a noisy number of common people, beside epsilon
 
 """
+
+LISTED = 25_000
+"""The public length of both lists for 20,000 made-up people. Others get lists in proportion."""
 
 
 QUESTION_AND_ROUNDS = """\
@@ -123,7 +129,8 @@ def write_demo(folder: Path, n_records: int) -> dict[str, Path]:
     files = {"bank": folder / "bank.parquet", "loans": folder / "loans.csv"}
     bank.to_parquet(files["bank"], index=False)
     loans.to_csv(files["loans"], index=False)
-    (folder / "agreement.toml").write_text(example_agreement(), encoding="utf-8")
+    agreement = example_agreement().replace(f" = {LISTED}", f" = {n_records * 5 // 4}")
+    (folder / "agreement.toml").write_text(agreement, encoding="utf-8")
     return files
 
 

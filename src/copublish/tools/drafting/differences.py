@@ -124,6 +124,9 @@ PLURALS = {"column": "columns", "party": "parties"}
 WORDS = {
     "held_by": "held by",
     "expected": "expected number of records",
+    "membership": "whether owners learn who is common",
+    "at_most": "lengths of padded lists",
+    "membership_epsilon": "epsilon for the number of common people",
     "public": "exact number of records is public",
     "identifier": "identifier",
     "missing_spellings": "spellings of missing values",

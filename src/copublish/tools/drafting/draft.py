@@ -18,6 +18,7 @@ from copublish.tools.drafting.answers import Bounds
 from copublish.tools.drafting.comments import Comment
 from copublish.tools.drafting.dictionary import ColumnEntry, Dictionary
 from copublish.tools.drafting.first_choice import choice_for, drafted_delta
+from copublish.tools.drafting.membership import membership_keys, what_is_shared
 
 
 def default_grid(bounds: Bounds | None, *, is_whole: bool, cells: int = USUAL_CELLS) -> dict[str, Any]:
@@ -101,6 +102,8 @@ class Essentials:
         class_name: The column to predict.
         has_class: Whether there is one.
         mechanism: Which one; without it the first choice, or what works where that cannot be.
+        membership: Whether owners of columns learn whom they have in common: "hidden" or "shared"; without it "hidden"
+            where that can hold.
     """
 
     name: str = FILL_IN
@@ -113,6 +116,7 @@ class Essentials:
     expected: int | str = FILL_IN
     parties: Sequence[str] = ()
     mechanism: str | None = None
+    membership: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,6 +228,11 @@ class _Builder:
             content["privacy"] = {"epsilon": said.epsilon, "delta": delta, "neighbors": "add-remove"}
         for section, keys in settings.drafted.items():
             content[section] |= keys
+        records, privacy = membership_keys(content, settings, said.membership)
+        content["records"], content["privacy"] = (
+            _after("expected", content["records"], records),
+            content["privacy"] | privacy,
+        )
         content |= {"attributes": choice.attributes, **choice.sections}
         reasons = textwrap.wrap(choice.reason, WIDTH_OF_COMMENTS)
         comments = [Comment(("mechanism", "name"), f"# {line}", "above") for line in reasons]
@@ -235,7 +244,11 @@ class _Builder:
             comments,
             left_out={column: why for column, why in identifying.items() if column in left_out},
             kinds_left_out={column: self._attribute_kind(column) for column in identifying if column in left_out},
-            notes=[*(note for part in self.parts for note in _notes(part)), *filter(None, [choice.reason])],
+            notes=[
+                *(note for part in self.parts for note in _notes(part)),
+                *filter(None, [choice.reason]),
+                *what_is_shared(content, settings),
+            ],
         )
 
     def _shared(self) -> Iterator[str]:
@@ -335,6 +348,12 @@ class _Builder:
             self.hints[f"attributes.{column}.held_by"] = f"{listed} have it, and in vertical data one party does"
             return {"held_by": FILL_IN}
         return {"held_by": (holders[0] if len(holders) == 1 else holders) or FILL_IN}
+
+
+def _after(key: str, table: Content, more: Content) -> Content:
+    """A table with more keys after one of its own."""
+    parts = ({name: value, **(more if name == key else {})} for name, value in table.items())
+    return {name: value for part in parts for name, value in part.items()}
 
 
 def _notes(part: PartyColumns) -> Iterator[str]:

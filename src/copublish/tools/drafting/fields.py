@@ -85,6 +85,7 @@ class PartyFields:
         name, host, certificate, approvals: As typed; empty for what is not said.
         data: Whether it holds data.
         dials_out: Whether nobody can dial it.
+        at_most: Where membership is hidden, the public length that its list of people is padded to.
         more: Everything else that the file says of it, as TOML.
     """
 
@@ -94,6 +95,7 @@ class PartyFields:
     approvals: str = ""
     data: bool = True
     dials_out: bool = False
+    at_most: str = ""
     more: str = ""
 
 
@@ -130,10 +132,10 @@ class DraftFields:
 
     Attributes:
         name, dataset, description, partition: Of the release.
-        identifier, no_identifier, expected, public, spellings: Of its records; a line for each spelling of a missing
-            value.
+        identifier, no_identifier, expected, membership, public, spellings: Of its records; a line for each spelling of
+            a missing value. Where membership is said to be shared, lengths and the epsilon for it are not written.
         class_name, no_class, class_values, class_held_by: Of the class.
-        epsilon, delta, neighbors, mechanism: What is spent, and on what.
+        epsilon, delta, neighbors, membership_epsilon, mechanism: What is spent, and on what.
         records_more, class_more, privacy_more, mechanism_more, more: Everything else of these sections, as TOML.
         drafted_delta: A delta that the draft began with, and nobody chose; nobody sees this field.
         questions: What it must answer besides, a question a line; those that were asked before are `comments`.
@@ -148,6 +150,7 @@ class DraftFields:
     identifier: str = ""
     no_identifier: bool = False
     expected: str = ""
+    membership: str = ""
     public: bool = False
     spellings: str = ""
     records_more: str = ""
@@ -161,6 +164,7 @@ class DraftFields:
     delta: str = ""
     drafted_delta: str = ""
     neighbors: str = "add-remove"
+    membership_epsilon: str = ""
     privacy_more: str = ""
     mechanism: str = ""
     mechanism_more: str = ""

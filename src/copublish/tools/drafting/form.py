@@ -94,6 +94,10 @@ class DraftForm(DraftFields):
                 if place == f"{section}.{row.name}" or place.startswith(f"{section}.{row.name}."):
                     key = place.removeprefix(f"{section}.{row.name}").removeprefix(".")
                     return f"{rows}-{number}-{self._field_of_row(row, key)}"
+        if place.startswith(LENGTH_OF):
+            owners = [row.name for row in self.parties]
+            owner = place.removeprefix(LENGTH_OF)
+            return f"parties-{owners.index(owner)}-at_most" if owner in owners else "membership"
         return FIELDS_OF_PLACES.get(place) or FIELDS_OF_PLACES.get(place.partition(".")[0], "")
 
     def _field_of_row(self, row: PartyFields | ColumnFields, key: str) -> str:
@@ -106,6 +110,8 @@ class DraftForm(DraftFields):
         return key if key in [one.name for one in fields(row)] else "more"
 
 
+LENGTH_OF = "records.at_most."
+
 FIELDS_OF_PLACES = {
     "name": "name",
     "dataset": "dataset",
@@ -114,6 +120,8 @@ FIELDS_OF_PLACES = {
     "records": "expected",
     "records.identifier": "identifier",
     "records.expected": "expected",
+    "records.membership": "membership",
+    "records.at_most": "membership",
     "records.public": "public",
     "records.missing_spellings": "spellings",
     "class": "class_name",
@@ -124,6 +132,7 @@ FIELDS_OF_PLACES = {
     "privacy.epsilon": "epsilon",
     "privacy.delta": "delta",
     "privacy.neighbors": "neighbors",
+    "privacy.membership_epsilon": "membership_epsilon",
     "mechanism": "mechanism_more",
     "mechanism.name": "mechanism",
     "budget": "more",

@@ -41,6 +41,8 @@ def fields_of_draft(draft: Draft, kind: type[Form]) -> Form:
     content = draft.content
     records, class_, privacy = (dict(content.get(section, {})) for section in ("records", "class", "privacy"))
     mechanism = dict(content.get("mechanism", {}))
+    parties = content.get("parties", {})
+    lengths = _lengths(records, parties)
     said_identifier = records.pop("identifier", None)
     form = kind(
         name=_text(content.get("name")),
@@ -50,6 +52,7 @@ def fields_of_draft(draft: Draft, kind: type[Form]) -> Form:
         identifier=_text(said_identifier),
         no_identifier="records" in content and said_identifier is None,
         expected=_text(records.pop("expected", None)),
+        membership=_membership(records),
         public=_truth(records, "public"),
         spellings=_spellings(records),
         class_name=_text(class_.pop("name", None)),
@@ -59,6 +62,7 @@ def fields_of_draft(draft: Draft, kind: type[Form]) -> Form:
         epsilon=_text(privacy.pop("epsilon", None)),
         delta=_text(privacy.pop("delta", None)),
         neighbors=_text(privacy.pop("neighbors", "add-remove")),
+        membership_epsilon=_text(privacy.pop("membership_epsilon", None)),
         mechanism=_text(mechanism.pop("name", None)),
         records_more=_lines(records),
         class_more=_lines(class_),
@@ -66,7 +70,7 @@ def fields_of_draft(draft: Draft, kind: type[Form]) -> Form:
         mechanism_more=_lines(mechanism),
         more=_sections({key: content[key] for key in content if key not in (*SHOWN_ABOVE, *SHOWN_BELOW)}),
         comments=comments_to_field(draft.comments),
-        parties=[_party(name, dict(said)) for name, said in content.get("parties", {}).items()],
+        parties=[_party(name, dict(said), lengths.get(name)) for name, said in parties.items()],
         columns=[
             _column(name, dict(said), draft.words.get(name, ())) for name, said in content.get("attributes", {}).items()
         ],
@@ -98,7 +102,27 @@ def kept_column(name: str, kind: str, held_by: str) -> ColumnFields:
     return _column(name, {**section, **grid, "held_by": held_by}, ())
 
 
-def _party(name: str, said: Content) -> PartyFields:
+def _membership(records: Content) -> str:
+    return str(records.pop("membership")) if records.get("membership") in MEMBERSHIPS else ""
+
+
+MEMBERSHIPS = ("hidden", "shared")
+
+
+def _lengths(records: Content, parties: Mapping[str, Content]) -> Mapping[str, Any]:
+    """The length of each owner's list, taken out of the records; what rows of parties cannot show stays there."""
+    said = records.get("at_most", {})
+    owners = [name for name, party in parties.items() if party.get("data") is not False]
+    if said == FILL_IN and records.get("membership") == "hidden":
+        del records["at_most"]
+        return {}
+    if not isinstance(said, Mapping) or not set(said) <= set(owners):
+        return {}
+    records.pop("at_most", None)
+    return said
+
+
+def _party(name: str, said: Content, at_most: object) -> PartyFields:
     return PartyFields(
         name=name,
         host=_text(said.pop("host", None)),
@@ -106,6 +130,7 @@ def _party(name: str, said: Content) -> PartyFields:
         approvals=_text(said.pop("approvals", None)),
         data=_truth(said, "data", usually=True),
         dials_out=_is_dial_out(said),
+        at_most=_text(at_most),
         more=_lines(said),
     )
 
@@ -240,13 +265,26 @@ class FieldsRead:
         form, found = self.form, Content()
         if form.identifier or not form.no_identifier:
             found["identifier"] = form.identifier or FILL_IN
-        found |= {"expected": _number(form.expected) if form.expected else FILL_IN, "public": form.public}
+        found |= {"expected": _number(form.expected) if form.expected else FILL_IN, **self._membership()}
+        found |= {"public": form.public}
         # An empty cell is missing whatever the list says, so an empty list is one that says nothing more.
         found["missing_spellings"] = spellings_from_lines(form.spellings)
         more = self._table("records_more", form.records_more)
         if form.spellings and "missing_spellings" in more:
             self._tell("spellings", "missing_spellings stands among the other keys, too: take one of them away")
         return found | more
+
+    def _membership(self) -> Content:
+        form = self.form
+        found: Content = {"membership": form.membership} if form.membership else {}
+        if form.membership == "shared":
+            return found
+        lengths = {row.name: row.at_most for row in form.parties if row.data or row.at_most}
+        if form.membership == "hidden":
+            known = {name: _number(text) if text else FILL_IN for name, text in lengths.items()}
+            return found | {"at_most": known or FILL_IN}
+        known = {name: _number(text) for name, text in lengths.items() if text}
+        return {"at_most": known} if known else {}
 
     def _class(self) -> Content:
         form = self.form
@@ -265,6 +303,8 @@ class FieldsRead:
         delta = form.delta if "e" in form.delta.lower() else _number(form.delta)
         found |= {"delta": delta} if form.delta and not has_no_use_for_delta(form) else {}
         found |= {"neighbors": form.neighbors} if form.neighbors else {}
+        if form.membership_epsilon and form.membership != "shared":
+            found["membership_epsilon"] = _number(form.membership_epsilon)
         return found | self._table("privacy_more", form.privacy_more)
 
     def _party(self, number: int, row: PartyFields) -> Content:

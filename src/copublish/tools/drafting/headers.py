@@ -15,6 +15,7 @@ from copublish.tools.drafting.answers import (
     epsilon_from,
     expected_from,
     mechanism_from,
+    membership_from,
     name_from,
     or_left_open,
     partition_from,
@@ -40,6 +41,7 @@ READERS = {
     "epsilon": epsilon_from,
     "expected": expected_from,
     "mechanism": mechanism_from,
+    "membership": membership_from,
 }
 """What may be said beside columns, and how it is read."""
 
@@ -81,8 +83,9 @@ def draft(
         keep: Columns that are to be published although they seem to identify people. The draft's `left_out` names those
             that were left out.
         questions: What the release must answer, like 'mean cost by stage' or 'age under 30'.
-        essentials: What is decided: name, dataset, partition, identifier, class_name, epsilon, expected, mechanism.
-            What is not said is left open.
+        essentials: What is decided: name, dataset, partition, identifier, class_name, epsilon, expected,
+            mechanism, membership. What is not said is left open; without `membership` two owners of columns hide
+            from each other whom they share, where they can.
 
     Raises:
         AgreementError: If an answer cannot be used, naming it, or the dictionary has mistakes.

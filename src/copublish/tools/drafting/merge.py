@@ -11,6 +11,7 @@ from copublish.agreement.loading import FILL_IN, is_placeholder
 from copublish.errors import AgreementError
 from copublish.tools.drafting.differences import WHOLE, Conflict, Merge, Path
 from copublish.tools.drafting.draft import Content, Draft
+from copublish.tools.drafting.membership import completed
 from copublish.tools.drafting.text import toml_value
 
 Side = tuple[str, Any]
@@ -56,6 +57,7 @@ def compare_drafts(drafts: Mapping[str, Draft], choices: Mapping[Path, str] | No
     conflicts: list[Conflict] = []
     content = _merged_tables((), sides, conflicts)
     _merge_holders(content, sides, conflicts)
+    completed(content)
     conflicts += _not_everywhere(content, sides)
     words: dict[str, Sequence[str]] = {}
     for draft in drafts.values():

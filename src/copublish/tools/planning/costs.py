@@ -23,6 +23,16 @@ from typing import Any, Literal
 from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.model import Agreement
+from copublish.engines.comparing.curve import POINT_BYTES
+from copublish.tools.planning.hidden_membership import (
+    BUSY_CORES,
+    BYTES_OF_A_POINT,
+    MILLION,
+    MULTIPLICATIONS_PER_SECOND,
+    ROUND_TRIPS,
+    HidingCost,
+    rows_of,
+)
 from copublish.tools.planning.tuning import Work
 from copublish.types import TypedJson
 
@@ -147,6 +157,7 @@ class PredictedCost(TypedJson):
         most_rounds: How many there are at most.
         most_seconds: The same seconds with so many.
         most_mib_sent: The same traffic.
+        hiding: What hiding whom owners share adds; none where they learn it.
     """
 
     seconds: float | None
@@ -162,6 +173,7 @@ class PredictedCost(TypedJson):
     most_rounds: int | None = None
     most_seconds: float | None = None
     most_mib_sent: float | None = None
+    hiding: HidingCost | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values. A prediction says so where rows cannot be counted by Spark."""
@@ -234,22 +246,33 @@ def cost_of(
     """
     known, around = by or measured_coefficients(), surroundings or Surroundings()
     work = with_sessions(work, around.workers)
-    cpu, mib = dot(known.cpu_seconds, work), dot(known.mib_sent, work)
+    cpu, mib = dot(known.cpu_seconds, work), dot(known.mib_sent, work) + POINT_BYTES * MILLION / MIB * work.points
     counting_cpu, counting_ratio = COUNTING[around.counted_by]
     counting, writing = counting_cpu * work.counted, WRITING_SECONDS * work.published
     sharded = dot(known.cpu_seconds, sharded_part(work))
     computing = known.fixed_ratio * (cpu - sharded) + known.record_ratio * sharded / max(1.0, work.products)
-    waiting = dot(known.round_trips, work) * around.round_trip_seconds
+    multiplying = MILLION * work.multiplied / MULTIPLICATIONS_PER_SECOND
+    waiting = round_trips_of(work, known) * around.round_trip_seconds
     # While one sends the other mostly waits for it; on one machine that takes no time.
     transfer = 0.0 if around.bytes_per_second is None else mib * MIB / around.bytes_per_second
     return RunCost(
-        cpu_seconds=around.slower * (cpu + counting + writing),
-        seconds=around.slower * (computing + counting_ratio * counting + writing) + waiting + transfer,
+        cpu_seconds=around.slower * (cpu + counting + writing + multiplying),
+        seconds=around.slower * (computing + counting_ratio * counting + writing + multiplying / BUSY_CORES)
+        + waiting
+        + transfer,
         waiting_seconds=waiting,
         transfer_seconds=transfer,
         mib_sent=mib,
-        largest_process_mib=max(known.worker_mib, known.party_mib + known.mib_per_million_cells * cells),
+        largest_process_mib=max(
+            known.worker_mib,
+            known.party_mib + known.mib_per_million_cells * cells + BYTES_OF_A_POINT * MILLION / MIB * work.points,
+        ),
     )
+
+
+def round_trips_of(work: Work, by: Coefficients) -> float:
+    """How often parties wait for each other."""
+    return dot(by.round_trips, work) + (ROUND_TRIPS if work.points else 0)
 
 
 def with_sessions(work: Work, sessions: int) -> Work:
@@ -291,7 +314,11 @@ def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None 
         return _nothing(
             "The cost model was measured with two compute nodes of the secure engine, and this agreement has others."
         )
-    cells = agreement.records.expected / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.owners)
+    cells = (
+        rows_of(agreement, agreement.records.expected)
+        / 1e6
+        * max(len(agreement.columns_of(party)) for party in agreement.owners)
+    )
     around = surroundings or Surroundings()
     # How much slower this machine is than the one that these coefficients were measured on, by the same loop.
     of_these = measured_coefficients().measured["loop_seconds"] / by.measured["loop_seconds"]

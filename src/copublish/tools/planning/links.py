@@ -25,11 +25,12 @@ from copublish.tools.planning.costs import (
     MIB,
     PredictedCost,
     Surroundings,
-    dot,
     measured_coefficients,
     predict,
+    round_trips_of,
     unknown_cost,
 )
+from copublish.tools.planning.hidden_membership import beside_shared, hiding_words, with_shared_membership
 from copublish.tools.planning.marginals_cost import predict_from_agreement
 from copublish.tools.planning.tables import as_fragments, made_up_table
 from copublish.tools.planning.tunings import tuning_of
@@ -71,15 +72,8 @@ def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_
         bytes_per_second: What the slower direction carries.
     """
     link = Surroundings(round_trip_seconds=round_trip_seconds, bytes_per_second=bytes_per_second)
-    found = predict_from_agreement(agreement, link)
-    if found is None:
-        if agreement.engine.name != "spu" or (tuning := tuning_of(agreement)) is None:
-            return unknown_cost(agreement)
-        generator = np.random.default_rng(0)
-        table = made_up_table(agreement, RECORDS, generator)
-        fragments = as_fragments(agreement, table, generator, with_numbers=agreement.mechanism.reads_numbers)
-        release, expected = simulate_fragments(agreement, fragments), agreement.records.expected
-        found = predict(agreement, tuning.work(agreement, release, expected, records_of_products), link)
+    found = _over(agreement, link)
+    found = beside_shared(found, agreement, agreement.records.expected, lambda other: _over(other, link))
     if found.seconds is None:
         return found
     waiting, transfer = found.waiting_seconds or 0.0, found.transfer_seconds or 0.0
@@ -87,7 +81,23 @@ def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_
         f"{found.seconds - waiting - transfer:.1f} s of computing on two cores like this machine's, {waiting:.1f} s of "
         f"waiting for messages and {transfer:.1f} s of transfers."
     )
-    return replace(found, why=words if found.rounds is None else f"{words} {_rounds(found)}")
+    more = (None if found.rounds is None else _rounds(found), hiding_words(found.to_json()))
+    return replace(found, why=" ".join([words, *filter(None, more)]))
+
+
+def _over(agreement: Agreement, link: Surroundings) -> PredictedCost:
+    found = predict_from_agreement(agreement, link)
+    if found is None:
+        if agreement.engine.name != "spu" or (tuning := tuning_of(agreement)) is None:
+            return unknown_cost(agreement)
+        generator = np.random.default_rng(0)
+        table = made_up_table(agreement, RECORDS, generator)
+        fragments = as_fragments(agreement, table, generator, with_numbers=agreement.mechanism.reads_numbers)
+        release = simulate_fragments(with_shared_membership(agreement), fragments)
+        found = predict(
+            agreement, tuning.work(agreement, release, agreement.records.expected, records_of_products), link
+        )
+    return found
 
 
 def _rounds(cost: PredictedCost) -> str:
@@ -108,8 +118,12 @@ def run_cost(agreement: Agreement, release: Release | None, n_records: int) -> P
     tuning = tuning_of(agreement)
     if agreement.engine.name != "spu" or tuning is None or release is None:
         return unknown_cost(agreement)
-    work = tuning.work(agreement, release, n_records, records_of_products)
-    return replace(predict(agreement, work), round_trips=dot(measured_coefficients().round_trips, work))
+
+    def of(other: Agreement) -> PredictedCost:
+        work = tuning.work(other, release, n_records, records_of_products)
+        return replace(predict(other, work), round_trips=round_trips_of(work, measured_coefficients()))
+
+    return beside_shared(of(agreement), agreement, n_records, of)
 
 
 def over_link(cost: Mapping[str, Any], link: Link) -> dict[str, Any]:

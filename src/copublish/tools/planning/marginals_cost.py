@@ -34,7 +34,8 @@ from copublish.mechanisms.marginals.schedule import RemainingBudget, RoundBudget
 from copublish.mechanisms.marginals.settings import MarginalsSettings
 from copublish.mechanisms.shared.normal import mean_size
 from copublish.mechanisms.shared.portable_floats import log
-from copublish.tools.planning.costs import PredictedCost, Surroundings, coefficients_for, dot, predict
+from copublish.tools.planning.costs import PredictedCost, Surroundings, coefficients_for, predict, round_trips_of
+from copublish.tools.planning.hidden_membership import beside_shared, join_work, rows_of
 from copublish.tools.planning.tuning import Work
 
 KEPT_SHARE = 0.7
@@ -74,11 +75,16 @@ def predict_from_agreement(agreement: Agreement, surroundings: Surroundings | No
     """
     if not isinstance(agreement.mechanism, MarginalsSettings):
         return None
+    cost = _predict(agreement, surroundings)
+    return beside_shared(cost, agreement, agreement.records.expected, lambda other: _predict(other, surroundings))
+
+
+def _predict(agreement: Agreement, surroundings: Surroundings | None) -> PredictedCost:
     plan, work = MarginalsPlan.of(agreement), work_of(agreement)
     cost, by = predict(agreement, work, surroundings), coefficients_for(agreement)
     if cost.seconds is None or by is None:
         return cost
-    cost = replace(cost, why=f"{cost.why} {ASSUMED}", round_trips=dot(by.round_trips, work))
+    cost = replace(cost, why=f"{cost.why} {ASSUMED}", round_trips=round_trips_of(work, by))
     if not plan.rounds:
         return cost
     most = planned_rounds(plan, inf)
@@ -240,6 +246,9 @@ def work_of(agreement: Agreement, rounds: Sequence[PlannedRound] | None = None) 
         people=n_records * len(agreement.owners) / MILLION if agreement.compares_people else 0.0,
         summed=0.0 if agreement.engine.name == "spu" else plan.first.entries * len(agreement.owners) / 1e3,
     )
+    if agreement.hides_membership:
+        join = join_work(agreement, n_records)
+        work = replace(work, people=join.people, multiplied=join.multiplied, points=join.points)
     return _with_products(agreement, plan, work)
 
 
@@ -317,9 +326,27 @@ def _with_products(agreement: Agreement, plan: MarginalsPlan, work: Work) -> Wor
     for product in (
         *(_pair_products(agreement, plan, paired) if paired else ()),
         *(_table_product(agreement, plan, table) for table in joined if len(table) > 2),
+        *(_presence_products(agreement, plan, [table for table in dict.fromkeys(tables) if table not in joined])),
     ):
         work = product.added_to(work, agreement)
     return work
+
+
+def _presence_products(agreement: Agreement, plan: MarginalsPlan, own: Sequence[Columns]) -> Iterator[Product]:
+    """Products of one owner's tables with the others' presence, where nobody learns who is common.
+
+    Between two owners they are products with one column. More owners mark, and all of them have a say in every line.
+    """
+    if not agreement.hides_membership:
+        return
+    everybody = frozenset(agreement.owners)
+    cells: dict[frozenset[str], int] = defaultdict(int)
+    for table in own:
+        cells[frozenset().union(*(_holders(agreement, plan.names[column]) for column in table))] += cells_of(
+            table, plan.sizes
+        )
+    for rows in cells.values():
+        yield Product(rows, 1, marks=rows, holders=everybody) if len(agreement.parties) > 2 else Product(rows, 1)
 
 
 def _is_joined(agreement: Agreement, names: Sequence[str]) -> bool:
@@ -350,7 +377,7 @@ class Product:
     def added_to(self, work: Work, agreement: Agreement) -> Work:
         """Some work, and that of this product."""
         chunk = most_records(self.rows * self.columns)
-        n_records, shards = agreement.records.expected, agreement.engine.agreed_shards
+        n_records, shards = rows_of(agreement, agreement.records.expected), agreement.engine.agreed_shards
         per_shard = -(-n_records // shards)
         whole, rest = divmod(per_shard, chunk)
         records = shards * (whole * padded_records(chunk) + (padded_records(rest) if rest else 0)) / MILLION
@@ -396,7 +423,12 @@ def _table_product(agreement: Agreement, plan: MarginalsPlan, table: Columns) ->
 
 
 def _holders(agreement: Agreement, name: str) -> frozenset[str]:
-    """The owners that hold a column; of a class that all know the one that counts."""
+    """The owners that hold a column; of a class that all know the one that counts.
+
+    Where three or more hide whom they share, everybody's presence counts in every cell.
+    """
+    if agreement.hides_membership and len(agreement.parties) > 2:
+        return frozenset(agreement.owners)
     if name == agreement.class_name and agreement.class_is_shared:
         return frozenset({agreement.class_owner})
     return frozenset(agreement.holders(name))

@@ -12,6 +12,7 @@ from typing import Literal
 from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError, EvaluationError
 from copublish.release.describe import Description, describe
+from copublish.release.render.privacy_words import another_owner_words
 from copublish.tools.planning.tuning import Setting
 
 TRIED = tuple(
@@ -40,6 +41,7 @@ class Meaning:
         sure: How sure an onlooker can become, in a sentence.
         delta: A bound on delta, and what it stands for.
         errors: Counts that are published, what takes the largest share of epsilon first.
+        another_owner: Where membership is hidden, what it means against another owner, in a sentence; else nothing.
     """
 
     epsilon: str
@@ -47,6 +49,7 @@ class Meaning:
     delta: str
     delta_is: str
     errors: tuple[CountError, ...]
+    another_owner: str = ""
 
 
 def epsilon_in_words(epsilon: str, neighbors: Literal["add-remove", "replace"] = "add-remove") -> str:
@@ -78,6 +81,7 @@ def meaning(agreement: Agreement, epsilon: str) -> Meaning:
         delta=described.delta_bound,
         delta_is=described.delta_is,
         errors=_errors(described),
+        another_owner=another_owner_words(described.epsilon),
     )
 
 

@@ -19,6 +19,7 @@ from copublish.kernel.programs.packing import Packing
 from copublish.mechanisms.base import counted_table
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.settings import SpecializationSettings
+from copublish.tools.planning.hidden_membership import join_work, rows_of
 from copublish.tools.planning.tuning import PaddedRecords, Setting, TrialColumn, Tuning, Work, spell
 
 if TYPE_CHECKING:
@@ -56,10 +57,13 @@ def work_of(agreement: Agreement, sizes: Mapping[str, int], n_records: int, reco
         return own
     packing = Packing.densest(row, n_records, leaf_noise.bits)
     shards = agreement.engine.agreed_shards
-    per_shard = -(-n_records // shards)
+    per_shard = -(-rows_of(agreement, n_records) // shards)
     records = shards * records_of_products(per_shard, rows * packing.elements) / 1e6
+    join = join_work(agreement, n_records)
     return replace(
         own,
+        multiplied=join.multiplied,
+        points=join.points,
         products=1.0,
         product_columns=records * min(rows, packing.elements) * (2 if is_spread else 1),
         marks=records * sum(cells * max(0, len(holders) - 1) for cells, holders in halves) if is_spread else 0.0,

@@ -27,6 +27,7 @@ from copublish.tools.evaluation.prediction import RANKED_CLASSIFIERS
 from copublish.tools.evaluation.published import ScoredData
 from copublish.tools.evaluation.utility import Difference, Summary, SummaryScores, raw_utility, utility_of
 from copublish.tools.planning.costs import PredictedCost
+from copublish.tools.planning.hidden_membership import with_shared_membership
 from copublish.tools.planning.links import run_cost
 from copublish.tools.planning.tables import as_fragments
 from copublish.tools.planning.tuning import Setting
@@ -300,7 +301,8 @@ class TrialGround:
 
     def releases(self, agreement: Agreement, runs: int) -> list[Release]:
         """So many releases with fresh noise; the agreement has the same people and columns as the planned one."""
-        return [simulate_fragments(agreement, self._fragments) for _ in range(runs)]
+        shared = with_shared_membership(agreement)  # the same releases, without rows of padding to count
+        return [simulate_fragments(shared, self._fragments) for _ in range(runs)]
 
     def summary(self, releases: Sequence[Release]) -> Summary:
         """Score some releases of the training records."""

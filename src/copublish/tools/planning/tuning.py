@@ -46,6 +46,8 @@ class Work:
         drawn_cells: Cells that parties read, and draw of synthetic records, in millions.
         people: Identifiers that are compared, of all owners, in millions.
         summed: Masked counts that owners send, in thousands, where no secure engine runs.
+        multiplied: Points of the curve that owners multiply to hide whom they share, in millions.
+        points: Points that they send for it, in millions; what is smaller than a point counts as a part of one.
     """
 
     starts: float = 0.0
@@ -69,6 +71,8 @@ class Work:
     drawn_cells: float = 0.0
     people: float = 0.0
     summed: float = 0.0
+    multiplied: float = 0.0
+    points: float = 0.0
 
 
 @dataclass(frozen=True)

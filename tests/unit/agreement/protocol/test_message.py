@@ -72,6 +72,7 @@ GOOD: dict[str, Any] = {
     "release": HASH,
     "reserved": "reserved",
     "heads of ledgers": {"head": HASH, "signature": "ab" * 64},
+    "heads of ledgers before people are compared": {"head": HASH, "signature": "ab" * 64},
     "signatures": "ab" * 64,
     "release on disk": "on disk",
     "stop": {"reason": "its ledger refuses", "lost": "loans"},

@@ -71,7 +71,7 @@ ABILITIES: dict[str, set[type]] = {
 
 MEMBERS: dict[type, tuple[str, ...]] = {
     ProgramComputer: ("compute", "rows", "coins"),
-    Comparer: ("align", "have_common"),
+    Comparer: ("align", "place", "have_common"),
     MarkComputer: ("joint_matches", "joint_match_pairs", "rows_per_product", "sum_over_records"),
     JoinComputer: ("joint_histogram", "joint_pairs"),
 }

@@ -14,8 +14,8 @@ from mpmath import mp
 
 import copublish as cp
 from copublish.kernel.accounting.formatting import show_exact
-from copublish.kernel.accounting.statements import UNBOUNDED, UNPROTECTED, EpsilonStatement
-from copublish.release.render.privacy_words import odds_words
+from copublish.kernel.accounting.statements import UNBOUNDED, UNPROTECTED, EpsilonStatement, MembershipStatement
+from copublish.release.render.privacy_words import another_owner_words, epsilon_rows, membership_words, odds_words
 from support import repartition, small_mapping
 
 PAGE = Path(__file__).parents[4] / "docs/how-much-epsilon.md"
@@ -75,6 +75,52 @@ def test_parties_that_know_who_is_in_the_table_have_odds_on_values():
     )
     (replaced,) = odds_words(statement("1", neighbors="replace", members=True), "0")
     assert "odds that a certain person has some values rather than others by a factor of at most 2.72" in replaced
+
+
+def hidden(helper: str | None = None) -> EpsilonStatement:
+    """Epsilon 1 for the public, and 1.05 for another owner unless a helper puts people into rows."""
+    size = ("0.05", "1.0e-10", "1.1e-10") if helper is None else ("0", "0", "1.0e-06")
+    return EpsilonStatement(
+        calibrated_to="add-remove",
+        agreed="1",
+        public={"add-remove": "1", "replace": "2"},
+        insiders={"add-remove": "1.05" if helper is None else "1", "replace": "2"},
+        insiders_know_members=False,
+        membership=MembershipStatement(
+            helper=helper,
+            at_most={"clinic": 40_000, "registry": 30_000},
+            size_epsilon=size[0],
+            size_delta_bound=size[1],
+            another_person="2",
+            delta_bound=size[2],
+        ),
+    )
+
+
+def test_where_membership_is_hidden_another_owner_has_odds_on_who_is_in_the_data():
+    _, of_owner = odds_words(hidden(), "0")
+    assert of_owner == (
+        "For another owner the odds that a certain person is in the data change by a factor of at most 2.86 (one "
+        "person added or removed: epsilon 1.05, delta 1.1e-10)."
+    )
+    assert another_owner_words(hidden()) == of_owner
+    assert math.exp(1.05) == pytest.approx(2.8577, abs=1e-4)
+    assert "a factor of at most 2.72 (one person added or removed: epsilon 1," in odds_words(hidden("helper"), "0")[1]
+    assert another_owner_words(statement("1", members=True)) == ""
+
+
+def test_the_row_for_insiders_is_about_another_owner_where_membership_is_hidden():
+    assert epsilon_rows(hidden()) == [("the public", "1", "2"), ("another owner", "1.05", "2")]
+    assert epsilon_rows(statement("1", members=True))[1][0] == "the other parties"
+
+
+def test_the_price_of_the_number_of_common_people_is_said_beside_that_of_the_release():
+    assert membership_words(hidden().membership) == (
+        "epsilon 0.05, delta 1.0e-10 besides, for the noisy number of common people, which another owner learns"
+    )
+    assert membership_words(hidden("trust-office").membership) == (
+        "hidden by 'trust-office': another owner learns nothing besides the release"
+    )
 
 
 def test_nothing_is_said_where_epsilon_promises_nothing():

@@ -256,6 +256,30 @@ def test_questions_become_tables_and_stay_typed_until_they_can_be_read(tmp_path)
     assert cp.drafts.load_draft(tmp_path / "agreement.toml").content == content and again.status_code == 200
 
 
+def test_whom_owners_share_is_hidden_unless_the_page_is_told_otherwise_and_lengths_have_fields(tmp_path):
+    browser, page = begun(tmp_path, expected="400")
+    fields = fields_of(page.text)
+    assert (fields["membership"], fields["parties-0-at_most"], fields["membership_epsilon"]) == (
+        "hidden",
+        "800",
+        "0.05",
+    )
+    typed = browser.submit("/draft/check", fields | {"parties-0-at_most": "0"}).text
+    assert "records.at_most.clinic: must be above 0" in html.unescape(typed)
+    saved = browser.submit("/draft/save", fields | {"parties-0-at_most": "900"})
+    assert cp.drafts.load_draft(tmp_path / "agreement.toml").content["records"]["at_most"] == {"clinic": 900}
+    browser.submit("/draft/save", fields_of(saved.text) | {"membership": "shared"})
+    content = cp.drafts.load_draft(tmp_path / "agreement.toml").content
+    assert content["records"]["membership"] == "shared"
+    assert "at_most" not in content["records"] and "membership_epsilon" not in content["privacy"]
+
+
+def test_a_draft_can_be_started_with_shared_membership(tmp_path):
+    begun(tmp_path, expected="400", membership="shared")
+    text = (tmp_path / "agreement.toml").read_text()
+    assert 'membership = "shared"' in text and "at_most =" not in text
+
+
 def test_columns_that_seem_to_identify_people_are_left_out_until_their_box_is_ticked(tmp_path):
     browser, page = begun(tmp_path)
     assert "first_name" not in (tmp_path / "agreement.toml").read_text()

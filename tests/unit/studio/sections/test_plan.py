@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import tomllib
 from decimal import Decimal
 
 import pytest
@@ -49,6 +50,16 @@ def job(folder, number, mechanism, *, area=None, raw=False, state="complete", ep
         found |= {"epsilon": epsilon} | ({"raw": {**row, "area": 0.95}} if raw else {})
         found |= {} if raw else {"cost": {"seconds": 10, "mib_sent": 12, "round_trips": 100, "why": ""}}
         (place / "result.json").write_text(json.dumps(found))
+
+
+def test_where_membership_is_hidden_the_page_says_what_it_means_against_another_owner(browser, tmp_path):
+    agreement, page = tmp_path / "agreement.toml", {"epsilon": "1"}
+    agreement.write_text(shared := specialization_example())
+    assert "another owner" not in browser.get("/plan/words", params=page).text
+    lengths = ", ".join(f"{owner} = 40000" for owner in cp.agreement_from_mapping(tomllib.loads(shared)).owners)
+    hidden = shared.replace("[records]\n", f'[records]\nmembership = "hidden"\nat_most = {{ {lengths} }}\n')
+    agreement.write_text(hidden.replace("[privacy]\n", '[privacy]\nmembership_epsilon = "0.05"\n'))
+    assert "one person added or removed: epsilon 1.05" in browser.get("/plan/words", params=page).text
 
 
 def test_an_epsilon_is_said_in_words_and_in_people(browser, tmp_path):

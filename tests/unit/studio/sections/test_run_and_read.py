@@ -193,6 +193,44 @@ def test_only_data_below_the_named_folders_are_read(bank, data):
     assert answer.status_code == 422 and "Not done." in words(answer)
 
 
+@pytest.fixture
+def own_names(bank):
+    """The bank's data under other names, and the mapping of them."""
+    frame = pd.read_parquet(bank / "data.parquet")
+    frame.rename(columns=str.upper).to_parquet(bank / "own.parquet")
+    lines = [f'columns.{name} = {{ column = "{name.upper()}" }}' for name in frame.columns]
+    (bank / "my-columns.toml").write_text("\n".join(lines))
+    yield bank
+    for name in ("own.parquet", "my-columns.toml", "identities/bank/party.toml"):
+        (bank / name).unlink(missing_ok=True)
+
+
+def test_data_with_names_of_their_own_are_read_through_a_mapping(own_names, monkeypatch):
+    browser, given = entered(own_names), []
+    data = {"data": str(own_names / "own.parquet")}
+    assert "is agreed but not in the data" in words(browser.submit("/run/preflight", data))
+    page = browser.submit("/run/preflight", {**data, "columns": str(own_names / "my-columns.toml")})
+    assert "do not fit" not in words(page) and "values clamped" in words(page)
+
+    def start(*said, **more):
+        given.append(more["columns"])
+        raise cp.CopublishError("Seen.")
+
+    monkeypatch.setattr(cp.runs, "start", start)
+    browser.submit("/run/start", hidden(page, *SHOWN, "columns"))
+    assert given == [own_names / "my-columns.toml"]
+    for other in ("/etc/passwd", str(own_names / "data.parquet"), "../my-columns.toml"):
+        assert browser.submit("/run/preflight", {**data, "columns": other}).status_code == 422
+
+
+def test_the_page_reads_data_through_the_mapping_of_party_toml_as_a_run_does(own_names):
+    party_file = own_names / "identities" / "bank" / "party.toml"
+    party_file.write_text(f'columns = "{own_names / "my-columns.toml"}"\n')
+    party_file.chmod(0o600)
+    page = entered(own_names).submit("/run/preflight", {"data": str(own_names / "own.parquet")})
+    assert "do not fit" not in words(page) and "values clamped" in words(page)
+
+
 def test_a_link_does_not_lead_out_of_a_data_folder(bank, tmp_path):
     outside = tmp_path / "other.parquet"
     shutil.copy(bank / "data.parquet", outside)
