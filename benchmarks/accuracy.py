@@ -17,7 +17,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +30,7 @@ import adult
 import copublish as cp
 import nursery
 from copublish.kernel.noise.geometric import Coins
+from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.base import cells_of_table, counted_table, counts_of
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.party.local.simulation import read_fragments, simulate_fragments
@@ -59,12 +60,14 @@ class DataSet:
         agreement: The agreement from a folder, epsilon and a score.
         split: Every party's columns of the training records.
         numerical: The attributes that are numbers.
+        is_divided_anew: Whether every run has other training records.
     """
 
     read: Callable[[Path, int], tuple[pd.DataFrame, pd.DataFrame]]
     agreement: Callable[[Path, str, str], cp.Agreement]
     split: Callable[[pd.DataFrame], dict[str, pd.DataFrame]]
     numerical: tuple[str, ...]
+    is_divided_anew: bool
 
 
 @cache
@@ -84,7 +87,7 @@ def adult_with(grid: Mapping[str, int] | Literal["by hand"] | None) -> DataSet:
         n = public_guess(len(_adult(folder)[0]))
         return adult.adult_agreement(folder, epsilon, n=n, score=score, specializations=SPECIALIZATIONS, grid=grid)
 
-    return DataSet(lambda folder, run: _adult(folder), agreement, adult.split_columns, tuple(adult.NUMERICAL))
+    return DataSet(lambda folder, run: _adult(folder), agreement, adult.split_columns, tuple(adult.NUMERICAL), False)
 
 
 DATA_SETS = {
@@ -99,6 +102,7 @@ DATA_SETS = {
         ),
         nursery.split_columns,
         (),
+        True,
     ),
 }
 
@@ -157,14 +161,21 @@ def trivial_row(name: str, folder: Path, epsilon: str, runs: int) -> Row:
     }
 
 
+@lru_cache(1)
+def _fragments(name: str, folder: Path, epsilon: str, score: str, run: int) -> dict[str, Fragment]:
+    """What the parties read of the training records of a run."""
+    data_set = DATA_SETS[name]
+    return read_fragments(data_set.agreement(folder, epsilon, score), data_set.split(data_set.read(folder, run)[0]))
+
+
 def measure_release(
     name: str, folder: Path, epsilon: str, score: str, run: int, coins: Mapping[str, Coins] | None = None
 ) -> tuple[float, cp.Release]:
     """Return the accuracy of one release and the release."""
     data_set = DATA_SETS[name]
-    train, test = data_set.read(folder, run)
+    _, test = data_set.read(folder, run)
     agreement = data_set.agreement(folder, epsilon, score)
-    fragments = read_fragments(agreement, data_set.split(train))
+    fragments = _fragments(name, folder, epsilon, score, run if data_set.is_divided_anew else 0)
     release = simulate_fragments(agreement, fragments, coins)
     return accuracy(release, test), release
 

@@ -17,8 +17,10 @@ os.environ.update(USUAL)  # before anything loads NumPy, for this process and al
 
 from copublish.agreement.protocol import table
 from copublish.files.home import PROGRAMS_VARIABLE
+from copublish.party.local import processes
 from support import postgres
 from support import profiles as _profiles  # noqa: F401 - importing it loads the profile
+from support.processes import context
 
 PROGRAMS = pytest.StashKey[str]()
 
@@ -26,8 +28,10 @@ PROGRAMS = pytest.StashKey[str]()
 def pytest_configure(config: pytest.Config) -> None:
     """Test processes start after this one and take both over: compiled modules are kept, and where programs are.
 
-    Hundreds of processes load the same modules. Of programs nothing is left from an earlier run.
+    Hundreds of processes load the same modules. Of programs nothing is left from an earlier run. Parties of a release
+    on this machine are forked from a process that has loaded the program; those of commands start anew.
     """
+    processes.PROCESSES = context()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     if PROGRAMS_VARIABLE not in os.environ:

@@ -12,6 +12,7 @@ import copublish as cp
 from copublish.kernel.records.fragment import Fragment
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.rows.reading import read_and_look
+from support.frames import frames_of_one_database
 
 
 class SeededCoins:
@@ -186,4 +187,6 @@ def read_strictly(agreement: cp.Agreement, party: str, source: Any) -> Fragment:
 
 def simulate_with(agreement: cp.Agreement, frames: dict[str, pd.DataFrame], coins: dict[str, Any]) -> cp.Release:
     """Simulate with given coins."""
-    return simulate_fragments(agreement, read_fragments(agreement, frames), coins)
+    with frames_of_one_database():
+        fragments = read_fragments(agreement, frames)
+    return simulate_fragments(agreement, fragments, coins)

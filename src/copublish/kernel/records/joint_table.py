@@ -173,10 +173,8 @@ class JointTable:
         rows: slice,
     ) -> Secret:
         """Count columns whose cells are spread: every party says which cells a record may be in."""
-        down_marks, across_marks = (
-            Marks(self.matches(half, rows, owner), self.holders(half)) for half in (down, across)
-        )
-        return computer.joint_matches(down_marks, across_marks, packing)
+        rows_of, places = (Marks(self.matches(half, rows, owner), self.holders(half)) for half in (down, across))
+        return computer.joint_matches(rows_of, places, packing)
 
     def presence(self, rows: slice) -> BoolArray:
         """The rows that hold one of this party's people, null rows among them; all rows where people are shared."""

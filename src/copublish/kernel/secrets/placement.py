@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from copublish.agreement.model import Agreement
 from copublish.kernel.noise.hidden_size import HiddenSize
 from copublish.types import IntArray
+
+if TYPE_CHECKING:
+    from copublish.agreement.model import Agreement
 
 
 @dataclass(frozen=True)

@@ -82,8 +82,8 @@ def _count_matches(table: JointTable, n_classes: int, computer: MarkComputer, ro
         holders = agreement.owners if agreement.hides_membership else (holder,)
         numbers = tuple(agreement.party_names.index(party) for party in holders)
         marks.append(Marks(fits & table.presence(rows), numbers))
-    one, other = marks
-    counts = computer.joint_matches(one, other, Packing(n_classes))
+    down, across = marks
+    counts = computer.joint_matches(down, across, Packing(n_classes))
     return computer.compute(in_agreed_order, counts, place_of_cell=None, shape=(n_classes**2, 1))
 
 

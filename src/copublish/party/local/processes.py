@@ -49,6 +49,9 @@ from copublish.release.prepare import prepare
 from copublish.rows.rows_or_counts import read_rows_or_counts
 from copublish.rows.sources import Source, without_connection
 
+PROCESSES = multiprocessing.get_context("spawn")
+"""How a party's process starts: anew, with nothing of this one."""
+
 FAREWELL_SECONDS = 2.0
 
 SEE_IT_TOO_SECONDS = 2.0
@@ -87,7 +90,6 @@ def simulate_in_processes(
     prepare(agreement)
     for party in agreement.compute_nodes:
         refuse_missing_engine(agreement, party)
-    context = multiprocessing.get_context("spawn")
     pipes = (
         pipes_between(agreement.party_names)
         if needs_messenger(agreement)
@@ -105,7 +107,7 @@ def simulate_in_processes(
         connections: dict[str, Connection] = {}
         try:
             for party in agreement.parties:
-                connections[party], other_end = context.Pipe()
+                connections[party], other_end = PROCESSES.Pipe()
                 ledger_file = (ledger_files or {}).get(party)
                 own = (
                     party,
@@ -116,7 +118,7 @@ def simulate_in_processes(
                     (recorders or {}).get(party),
                 )
                 # Not a daemon: the party has a child of its own, the engine's worker.
-                processes[party] = context.Process(
+                processes[party] = PROCESSES.Process(
                     target=_party, args=(other_end, agreement, sessions, workers, timeout_seconds, *own)
                 )
                 with deaf_children():
