@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 
 from copublish.errors import OptionError
-from copublish.rows.sources import is_file
+from copublish.rows.sources import names_file
 
 T = TypeVar("T")
 
@@ -141,7 +141,7 @@ def places_of(value: Any) -> Places:
 
 
 def _absolute_place(place: str, folder: Path) -> str:
-    return str(folder / Path(place).expanduser()) if is_file(place) else place
+    return str(folder / Path(place).expanduser()) if names_file(place) else place
 
 
 def _path(value: Any) -> Path:

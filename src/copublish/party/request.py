@@ -23,7 +23,15 @@ from copublish.party.options import Address, Option, Places, build, given_in, op
 from copublish.party.party_file import read_party_file
 from copublish.release.evidence.approvals import default_approvals_folder
 from copublish.rows.database import DatabaseTable, scheme_of
-from copublish.rows.sources import PartyData, PlainSource, Source, events_of, is_file, mapped, plain, source_from
+from copublish.rows.sources import (
+    PartyData,
+    PlainSource,
+    Source,
+    events_of,
+    mapped,
+    plain,
+    source_from,
+)
 
 DEFAULT_OUT = "release"
 
@@ -488,8 +496,7 @@ def with_events(agreement: Agreement, party: str, data: "Source", places: Places
     people, found = plain(data), dict(events_of(data))
     for name, place in (places or {}).items():
         if name in wanted and name not in found:
-            is_there = isinstance(people, DatabaseTable) and not is_file(place) and sheet_of(place) is None
-            database = people.database if isinstance(people, DatabaseTable) and is_there else None
+            database = people.database if isinstance(people, DatabaseTable) and not names_file(place) else None
             found[name] = source_from(place) if database is None else DatabaseTable(database, place)
     if not found:
         return data

@@ -28,7 +28,7 @@ from copublish.rows.encoding import Need, texts_of
 from copublish.rows.event_functions import Chosen, EventStore
 from copublish.rows.identifiers import normalize_batch
 from copublish.rows.numbers import finite_numbers, numbers_of
-from copublish.rows.sources import OpenRows, OpenSource, Source, events_of, open_rows, plain
+from copublish.rows.sources import OpenRows, OpenSource, Source, events_of, mapping_of, open_rows, plain
 from copublish.types import BoolArray
 
 PERSON, ROWS = "person", "n_rows"
@@ -90,7 +90,7 @@ def refuse_unfit_events(agreement: Agreement, party: str, source: Source) -> Non
                 problems += found
             else:
                 opened.try_out(list(_expressions(agreement, tasks, opened).values()))
-    problems += _shared_tables(agreement, party, events, plain(source))
+    problems += _shared_tables(agreement, party, source)
     if problems:
         raise FragmentError(party, problems)
 
@@ -147,9 +147,11 @@ def _type_problems(task: _Task, table: str, opened: OpenRows) -> Iterator[str]:
         )
 
 
-def _shared_tables(agreement: Agreement, party: str, events: Mapping[str, Source], people: Source) -> Iterator[str]:
+def _shared_tables(agreement: Agreement, party: str, data: Source) -> Iterator[str]:
     """A table under two identifiers: a row that belongs to two people would change two records."""
-    whose: list[tuple[Source, str]] = [(people, str(agreement.records.identifier))]
+    events, agreed = events_of(data), str(agreement.records.identifier)
+    own = mapping_of(data).columns.get(agreed)
+    whose: list[tuple[Source, str]] = [(plain(data), agreed if own is None else own.column)]
     for table, tasks in _tasks(agreement, party).items():
         if table not in events:
             continue

@@ -311,6 +311,11 @@ def is_file(source: Source | None) -> bool:
     return isinstance(source, str | Path) and scheme_of(source) is None and Path(source).suffix.lower() in FILE_SUFFIXES
 
 
+def names_file(place: str) -> bool:
+    """Whether a place is a file of rows or an Excel workbook, and no table of a database."""
+    return is_file(place) or sheet_of(place) is not None
+
+
 def is_json_lines(source: Source) -> bool:
     """Whether a source is a file of JSON lines, by its name."""
     return is_file(source) and Path(str(source)).suffix.lower() in JSON_LINES_SUFFIXES
