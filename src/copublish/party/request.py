@@ -29,6 +29,7 @@ from copublish.rows.sources import (
     Source,
     events_of,
     mapped,
+    names_file,
     plain,
     source_from,
 )
