@@ -106,7 +106,7 @@ def read_in_a_process(people: Path, events: Source) -> Reading:
 def _read(people: Path, events: Source) -> Reading:
     began, used = time.perf_counter(), cpu_seconds()
     agreement = cp.agreement_from_mapping(AGREEMENT)
-    fragment = read_fragment(agreement, "hospital", cp.PartyData(people, {"visits": events}))
+    fragment = read_fragment(agreement, "hospital", cp.runs.PartyData(people, {"visits": events}))
     digest = hashlib.sha256()
     for name, codes in fragment.private_codes.items():
         digest.update(name.encode() + codes.tobytes())

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from copublish.release.report.page import Report, report
     from copublish.release.verify import Verification, verify_release
     from copublish.rows.database import DatabaseTable
-    from copublish.rows.sources import PartyData
     from copublish.tools.auditing.audit import audit
     from copublish.tools.auditing.result import Audit
     from copublish.tools.evaluation.generalize import generalize
@@ -89,7 +88,6 @@ else:
             "copublish.release.report.page": ("Report", "report"),
             "copublish.release.verify": ("Verification", "verify_release"),
             "copublish.rows.database": ("DatabaseTable",),
-            "copublish.rows.sources": ("PartyData",),
             "copublish.tools.auditing.audit": ("audit",),
             "copublish.tools.auditing.result": ("Audit",),
             "copublish.tools.evaluation.generalize": ("generalize",),
@@ -120,7 +118,6 @@ __all__ = [
     "FragmentError",
     "LedgerError",
     "MeetingError",
-    "PartyData",
     "Release",
     "ReleaseError",
     "Report",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from copublish.party.detached.jobs import job, list_jobs, start_job
     from copublish.party.detached.runs import BeforeRun, before_run, data_of_run, follow, list_runs, start, stop
     from copublish.party.detached.status import Job, Run
+    from copublish.rows.sources import PartyData
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -27,6 +28,7 @@ else:
                 "stop",
             ),
             "copublish.party.detached.status": ("Job", "Run"),
+            "copublish.rows.sources": ("PartyData",),
         },
     )
 
@@ -34,6 +36,7 @@ __all__ = [
     "BeforeRun",
     "InvalidInputsError",
     "Job",
+    "PartyData",
     "Run",
     "before_run",
     "data_of_run",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -69,7 +70,7 @@ def with_events(partition: str, events: pd.DataFrame) -> dict[str, Any]:
     """Every party with the event table, of which it takes the rows of its own people."""
     derives = holders(partition)
     return {
-        party: cp.PartyData(frame, {"visits": events}) if party in derives else frame
+        party: cp.runs.PartyData(frame, {"visits": events}) if party in derives else frame
         for party, frame in rows_of_people(partition).items()
     }
 
@@ -101,6 +102,22 @@ def test_a_release_from_events_is_the_release_from_the_columns(partition: str) -
     found = published(agreement, with_events(partition, events))
     assert found and found == published(agreed(partition, derived=False), with_columns(partition, events))
     assert found != published(agreement, with_events(partition, events[:0])), "the comparison can fail"
+
+
+def test_provenance_and_croissant_say_how_a_column_follows_from_events() -> None:
+    release = cp.simulate(agreed("vertical"), with_events("vertical", random_events()))
+    files = {name: content.decode() for name, content in release.files().items() if name.endswith("json")}
+    owner = json.loads(files["prov.json"])["entity"]["release:data-of-p1"]
+    urgent = "whether there is a row in 'visits' where 'kind' is 'urgent'"
+    assert owner["copublish:derived"] == ["'visits' is the number of rows in 'visits'", f"'urgent' is {urgent}"]
+    fields = {field["name"]: field for field in json.loads(files["croissant.json"])["recordSet"][0]["field"]}
+    assert f"For each person: {urgent}." in fields["urgent"]["description"]
+    assert "each person" not in fields["age"]["description"]
+    certificate = cp.Certificate.from_json(json.loads(files["certificate.json"]))
+    assert certificate.contributions == release.certificate.contributions
+    assert certificate.contributions.derived == {"visits": "the number of rows in 'visits'", "urgent": urgent}
+    without = cp.simulate(agreed("vertical", derived=False), with_columns("vertical", random_events()))
+    assert "derived" not in json.loads(without.files()["certificate.json"])["contributions"]
 
 
 def told(partition: str, events: pd.DataFrame) -> list[tuple[str, str, Any]]:

@@ -82,7 +82,7 @@ def refuse_unfit_events(agreement: Agreement, party: str, source: Source) -> Non
             columns = ", ".join(f"'{task.name}'" for task in tasks)
             problems.append(
                 f"{columns}: derived from the event table '{table}', and it is not known where yours is. Say so with "
-                f'--events {table}=FILE, in party.toml with events = {{ {table} = "FILE" }}, or with PartyData.'
+                f'--events {table}=FILE, in party.toml with events = {{ {table} = "FILE" }}, or with runs.PartyData.'
             )
             continue
         with open_rows(events[table], _subject(party, table)) as opened:

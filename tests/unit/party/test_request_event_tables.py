@@ -91,7 +91,7 @@ def test_party_toml_says_it_for_every_run_and_what_is_given_counts_first(bank: P
 
 def test_python_takes_a_table_beside_the_data(bank: Path) -> None:
     data = pd.read_parquet("data.parquet")
-    checked = cp.check("agreement.toml", "bank", cp.PartyData(data, {"visits": pd.read_csv("visits.csv")}))
+    checked = cp.check("agreement.toml", "bank", cp.runs.PartyData(data, {"visits": pd.read_csv("visits.csv")}))
     assert checked.ok and "visits" in checked.columns
     in_party_file(f'events = {{ visits = "{bank / "visits.csv"}" }}')
     assert cp.check("agreement.toml", "bank", cp.runs.data_of_run("agreement.toml", "data.parquet")).ok

@@ -239,9 +239,9 @@ def table_of(rows: Sequence[Row]) -> pa.Table:
     return pa.table({name: pa.array(cells, pa.string()) for name, cells in columns_of(rows).items()})
 
 
-def with_visits(table: Any) -> cp.PartyData:
+def with_visits(table: Any) -> cp.runs.PartyData:
     """The listed people with an event table."""
-    return cp.PartyData(pa.table({"id": PEOPLE}), {"visits": table})
+    return cp.runs.PartyData(pa.table({"id": PEOPLE}), {"visits": table})
 
 
 cells = st.sampled_from(list(CELLS))
@@ -431,7 +431,7 @@ COUNTED = {"visits": attribute("count")}
         (with_visits(pa.table({"id": ["ada"]})), "column 'x' of the event table 'visits', which has none"),
         (with_visits(pa.table({"id": ["ada"], "x": pa.array([0], pa.date32())})), "dates and the like are no numbers"),
         (
-            cp.PartyData(pa.table({"id": PEOPLE, "cost": [""] * 7}), {"visits": table_of([])}),
+            cp.runs.PartyData(pa.table({"id": PEOPLE, "cost": [""] * 7}), {"visits": table_of([])}),
             "it is derived from the event table 'visits'",
         ),
     ],
