@@ -177,6 +177,12 @@ def derived_words(agreement: Agreement) -> list[str]:
     return [*found, ROW_OF_ONE_PERSON] if found else []
 
 
+def with_given_columns(agreement: Agreement) -> Agreement:
+    """The same agreement about data in which derived attributes are columns like the others."""
+    attributes = {name: one.model_copy(update={"derived": None}) for name, one in agreement.attributes.items()}
+    return agreement.model_copy(update={"attributes": attributes})
+
+
 def broken_derivation_rules(agreement: Agreement) -> Iterator[str]:
     """Yield one sentence for every rule about derived attributes that the agreement breaks."""
     same: dict[tuple[str, str, tuple[str, ...]], str] = {}

@@ -441,6 +441,11 @@ class Agreement(Section):
         own = ((column, self.attributes[column].derived) for column in self.attributes if party in self.holders(column))
         return {column: derived for column, derived in own if derived is not None}
 
+    def read_at(self, party: str) -> tuple[str, ...]:
+        """The columns of a party that are in its data: those that it does not derive."""
+        derived = self.derived_at(party)
+        return tuple(column for column in self.columns_of(party) if column not in derived)
+
     def canonical(self) -> str:
         """The agreement in the one spelling that is hashed."""
         return canonical_spelling(self)

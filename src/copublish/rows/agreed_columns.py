@@ -140,7 +140,7 @@ def column_problems(
     """
     own_names = own_names or {}
     derived = agreement.derived_at(party)
-    wanted = [column for column in agreement.columns_of(party) if column not in derived]
+    wanted = list(agreement.read_at(party))
     if (identifier := agreement.records.identifier) is not None:
         wanted.append(identifier)
     # Names in the data are not repeated: in a file without a header they are somebody's values.

@@ -115,7 +115,7 @@ def connect_to(path: Path, held: ExitStack) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     held.callback(connection.close)
     # Moments are written alike on every machine, and no name in a query is a variable of this program.
-    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
+    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false; SET enable_progress_bar = false")
     connection.execute(only(path))
     return connection
 

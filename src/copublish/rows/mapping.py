@@ -151,9 +151,8 @@ def _sentence(error: Any) -> str:
 
 def mapping_problems(agreement: Agreement, party: str, mapping: ColumnMapping) -> list[str]:
     """A sentence for every place where a mapping does not fit an agreement; no data are looked at."""
-    identifier, derived = agreement.records.identifier, agreement.derived_at(party)
-    read = [column for column in agreement.columns_of(party) if column not in derived]
-    wanted = [*read, *([] if identifier is None else [identifier])]
+    identifier = agreement.records.identifier
+    wanted = [*agreement.read_at(party), *([] if identifier is None else [identifier])]
     problems = [
         f"The mapping forgets column '{column}': write a table [columns.{_key(column)}] with your own column's name."
         for column in wanted

@@ -209,6 +209,7 @@ class _Reader:
 
     def __init__(self, agreement: Agreement, party: str, source: Source, *, with_rows: bool = False) -> None:
         self._events, self._derived = events_of(source), agreement.derived_at(party)
+        self._read = agreement.read_at(party)
         mapping = mapping_of(source)
         self.agreement, self.party, self._with_rows = agreement, party, with_rows
         self._numbered = has_order(source) and agreement.mechanism.publishes_each_record
@@ -225,10 +226,6 @@ class _Reader:
         self._identifiers: list[pa.Array] = []
         self._coded: dict[str, CodedColumn] = {}
 
-    def _read_columns(self) -> list[str]:
-        """The columns that are there; the others are derived."""
-        return [column for column in self._domains if column not in self._derived]
-
     def learn(self, opened: OpenRows) -> None:
         """Leave encoding to a source that writes what it computes to a disk: a code takes less room there than a value.
 
@@ -236,7 +233,7 @@ class _Reader:
         """
         if not isinstance(opened, OpenSource) or not opened.is_spark or self._with_rows:
             return
-        for column in self._read_columns():
+        for column in self._read:
             rule = self._rules[column]
             if column not in self._numbers and not self._is_spread(column):
                 with suppress(NotCountedThereError):
@@ -250,7 +247,7 @@ class _Reader:
             self._coded[column].codes(opened.table)
             if isinstance(opened, OpenSource) and column in self._coded
             else opened.expression(column, need_of(self._domains[column]))
-            for column in self._read_columns()
+            for column in self._read
         ]
         if (identifier := self.agreement.records.identifier) is not None:
             expressions.append(opened.expression(identifier, "text"))
@@ -262,7 +259,7 @@ class _Reader:
         n_records = 0
         self.learn(opened)
         for batch in opened.batches(self.expressions(opened), sorted_by=identifier):
-            for column in self._read_columns():
+            for column in self._read:
                 if column in self._coded:
                     codes = batch.column(column).to_numpy(zero_copy_only=False)
                     self._codes[column].append(codes.astype(np.min_scalar_type(self._domains[column].size)))

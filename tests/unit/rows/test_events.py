@@ -24,9 +24,11 @@ from hypothesis import strategies as st
 
 import copublish as cp
 from copublish.rows import event_functions
+from copublish.rows.mapping import ColumnMapping
 from copublish.rows.reading import read_fragment
 from support.postgres import PostgresServer, server
 from support.profiles import examples
+from support.workbooks import workbook
 
 FEW = examples(12)
 
@@ -452,3 +454,47 @@ def test_a_definition_is_part_of_the_hash_and_of_what_is_described() -> None:
     assert counted.hash != agreed({"visits": attribute("count", {"equals": "a"})}).hash
     assert "derived" not in PLAIN.canonical()
     assert "'visits' is the number of rows in 'visits'" in " ".join(cp.describe(counted).assumptions)
+
+
+OWN = {"id": {"column": "Nr."}, "cost": {"column": "Kosten", "factor": 10}}
+
+
+def with_mapping(people: Any, visits: Any) -> cp.runs.PartyData:
+    """People with names of their own, and events with the names that the agreement has."""
+    return cp.runs.PartyData(people, {"visits": visits}, ColumnMapping.model_validate({"columns": OWN}))
+
+
+def test_people_have_names_of_their_own_and_events_those_of_the_agreement() -> None:
+    cost = {"kind": "numerical", "bounds": [0, 1000], "grid": {"edges": [5, 50]}, "held_by": "hospital"}
+    agreement = agreed({"cost": cost, **COUNTED})
+    visits = table_of([("ada", "a", "1", "b"), ("EVE", "a", "1", "b"), ("ada", "B", None, "b")])
+    named = cp.runs.PartyData(pa.table({"id": PEOPLE, "cost": ["60"] * 7}), {"visits": visits})
+    own = with_mapping(pa.table({"Nr.": PEOPLE, "Kosten": ["6"] * 7, "notes": [""] * 7}), visits)
+    found, wanted = (read_fragment(agreement, "hospital", source) for source in (own, named))
+    assert {name: codes.tolist() for name, codes in found.private_codes.items()} == {
+        name: codes.tolist() for name, codes in wanted.private_codes.items()
+    }
+    code = dict(zip(found.identifiers or [], found.private_codes["visits"].tolist(), strict=True))
+    assert code["ada"] > code["eve"] > code["bo"] == code["cy"]
+
+
+def test_a_table_of_people_is_not_one_of_events_under_another_column() -> None:
+    agreement = agreed(COUNTED)
+    table = pa.table({"Nr.": PEOPLE, "id": PEOPLE})
+    other, same = (
+        cp.runs.PartyData(table, {"visits": table}, ColumnMapping.model_validate({"columns": {"id": {"column": name}}}))
+        for name in ("Nr.", "id")
+    )
+    assert "is read under two identifiers" in " ".join(cp.check(agreement, "hospital", other).problems)
+    assert cp.check(agreement, "hospital", same, accept=True).ok
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "xlsx"])
+def test_json_lines_and_workbooks_give_what_a_loop_finds(tmp_path: Path, suffix: str) -> None:
+    rows = [row for row in random_rows(80, seed=7) if None not in row]
+    table, file = table_of(rows).to_pandas(), tmp_path / f"visits.{suffix}"
+    if suffix == "jsonl":
+        table.to_json(file, orient="records", lines=True)
+    else:
+        workbook(file, {"visits": [list(table.columns), *table.to_numpy().tolist()]})
+    assert_same(EVERYTHING, with_visits(file), rows)
