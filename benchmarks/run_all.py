@@ -68,6 +68,7 @@ BENCHMARKS = (
     Entry("many_owners", SECURE, 5),
     Entry("shards", SECURE, 3),
     Entry("where_they_lie", SECURE, 6),
+    Entry("derived_columns", SECURE, 4),
     Entry("hpdp_release", SECURE, 4),
     Entry("paillier_moments", SECURE, 1),
     Entry("cost_model", SECURE, 12, ("--write",), "scale.md"),

@@ -22,6 +22,7 @@ from pydantic_core import ErrorDetails
 from copublish.agreement.attributes import CategoricalAttribute, ClassAttribute, Grid, NumericalAttribute
 from copublish.agreement.budget import ColumnBudget
 from copublish.agreement.computation import Computation
+from copublish.agreement.derived import Derived, Where
 from copublish.agreement.model import Agreement, Privacy, Records
 from copublish.agreement.parties import AgreedNetwork, Party
 from copublish.agreement.settings import MechanismSettings, known_settings, names_of_mechanisms
@@ -283,6 +284,8 @@ MODELS: dict[str, type[BaseModel]] = {
     "network": AgreedNetwork,
     "parties": Party,
     "grid": Grid,
+    "derived": Derived,
+    "where": Where,
     "categorical": CategoricalAttribute,
     "numerical": NumericalAttribute,
 }
@@ -347,6 +350,8 @@ def _complaint(error: ErrorDetails, steps: list[str]) -> str:
 TABLES = {
     "parties": "write one section per organization, like [parties.bank]",
     "grid": "write where it may be split, like grid = { step = 5 }",
+    "derived": 'write how it follows from a table of events, like derived = { from = "visits", as = "count" }',
+    "where": 'write one condition, like where = { column = "ward", equals = "A" }',
     "taxonomy": 'write a tree like {"ANY": {"cook": {}, "clerk": {}}}, or use values = ["cook", "clerk"]',
 }
 

@@ -21,6 +21,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, field_v
 from copublish.agreement.attributes import Attribute, ClassAttribute, NumericalAttribute, distinct
 from copublish.agreement.budget import ColumnBudget
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
+from copublish.agreement.derived import Derived
 from copublish.agreement.domain import CategoricalDomain, Domain, flat_taxonomy
 from copublish.agreement.encoding_rules import ColumnRule, rule_of_attribute, rule_of_class
 from copublish.agreement.parties import AgreedNetwork, Party
@@ -434,6 +435,16 @@ class Agreement(Section):
     def columns_of(self, party: str) -> tuple[str, ...]:
         """The attributes, then the class, of which a party holds cells."""
         return tuple(column for column in self.columns if party in self.holders(column))
+
+    def derived_at(self, party: str) -> dict[str, Derived]:
+        """The attributes that a party derives from events, with how."""
+        own = ((column, self.attributes[column].derived) for column in self.attributes if party in self.holders(column))
+        return {column: derived for column, derived in own if derived is not None}
+
+    def read_at(self, party: str) -> tuple[str, ...]:
+        """The columns of a party that are in its data: those that it does not derive."""
+        derived = self.derived_at(party)
+        return tuple(column for column in self.columns_of(party) if column not in derived)
 
     def canonical(self) -> str:
         """The agreement in the one spelling that is hashed."""

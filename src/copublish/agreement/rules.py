@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from copublish.agreement.attributes import OTHER_LABEL, CategoricalAttribute
 from copublish.agreement.budget import broken_budget_rules
 from copublish.agreement.computation import broken_engine_rules
+from copublish.agreement.derived import broken_derivation_rules
 from copublish.agreement.domain import MISSING_LABEL, NumericalDomain
 from copublish.agreement.membership import broken_membership_rules
 from copublish.agreement.names import as_seen, look_alikes
@@ -44,6 +45,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_missing_values(agreement),
         *_encoding(agreement),
         *_numbers(agreement),
+        *broken_derivation_rules(agreement),
         *broken_budget_rules(agreement),
         *_delta(agreement),
         *_class_disagreement(agreement),

@@ -152,7 +152,7 @@ def _sentence(error: Any) -> str:
 def mapping_problems(agreement: Agreement, party: str, mapping: ColumnMapping) -> list[str]:
     """A sentence for every place where a mapping does not fit an agreement; no data are looked at."""
     identifier = agreement.records.identifier
-    wanted = [*agreement.columns_of(party), *([] if identifier is None else [identifier])]
+    wanted = [*agreement.read_at(party), *([] if identifier is None else [identifier])]
     problems = [
         f"The mapping forgets column '{column}': write a table [columns.{_key(column)}] with your own column's name."
         for column in wanted
@@ -178,6 +178,8 @@ def mapping_problems(agreement: Agreement, party: str, mapping: ColumnMapping) -
 
 
 def _not_wanted(agreement: Agreement, party: str, name: str, wanted: Sequence[str]) -> str:
+    if name in agreement.derived_at(party):
+        return f"columns.{name}: by the agreement it is derived from an event table. Leave it out."
     if name in agreement.columns:
         holders = " and ".join(f"'{holder}'" for holder in agreement.holders(name))
         return f"columns.{name}: by the agreement its cells are held by {holders} alone. Leave it out."

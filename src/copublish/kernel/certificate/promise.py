@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from copublish.agreement.derived import derived_words
 from copublish.agreement.domain import NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.kernel.accounting.cost import Cost
@@ -148,6 +149,7 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
         f"One person is one record{_told_apart(agreement)}.",
         "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
         *_encoding(agreement),
+        *derived_words(agreement),
         *_coins(agreement),
         *assumptions_of_comparing(agreement),
         *engine_assumptions,

@@ -45,7 +45,7 @@ def draft_mapping(agreement: Agreement, party: str, data: Source) -> str:
     if not agreement.parties[party].data:
         raise OptionError("party", f"by the agreement '{party}' holds no data, so it has no columns")
     identifier = agreement.records.identifier
-    wanted = [*([] if identifier is None else [identifier]), *agreement.columns_of(party)]
+    wanted = [*([] if identifier is None else [identifier]), *agreement.read_at(party)]
     with open_rows(data) as opened:
         header = tuple(opened.columns)
     found = matching_names(wanted, header)
