@@ -139,9 +139,7 @@ def column_problems(
         own_names: Those names, as the party's mapping has them.
     """
     own_names = own_names or {}
-    wanted = list(agreement.columns_of(party))
-    if (identifier := agreement.records.identifier) is not None:
-        wanted.append(identifier)
+    wanted = [*agreement.columns_of(party), *agreement.records.identifier_columns]
     # Names in the data are not repeated: in a file without a header they are somebody's values.
     problems = [
         f"Column '{column}' is agreed but not in the data. Names must match exactly; a CSV needs a header line."

@@ -37,7 +37,7 @@ from copublish.tools.auditing.result import CONFIDENCE, VERDICT_LEVEL, Audit, Nu
 from copublish.tools.auditing.secure import can_play_engine, secure_runs_of
 from copublish.tools.auditing.single_disclosures import Part
 from copublish.tools.auditing.statistics import Claim, Tested, claim_of, judged, learned_columns
-from copublish.tools.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs
+from copublish.tools.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs, with_plain_identifier
 from copublish.tools.auditing.workers import Clock, Players
 
 VIEWS, CHOOSING = 0.65, 0.15
@@ -81,7 +81,8 @@ def audit(
     Raises:
         AgreementError: If the agreement cannot be run, or promises nothing that could be audited.
     """
-    agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
+    agreed = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
+    agreement = with_plain_identifier(agreed)
     begin, clock = time.monotonic(), time.process_time if by_processor else time.monotonic
     plan = prepare(agreement)
     _refuse_without_promise(agreement, plan)
@@ -145,8 +146,8 @@ def audit(
     level = VERDICT_LEVEL / max(1, len(numbers))
     numbers = [replace(n, verdict="refuted" if n.tested.p_value < level else "consistent") for n in numbers]
     return Audit(
-        agreement.name,
-        agreement.hash,
+        agreed.name,
+        agreed.hash,
         software_versions(agreement),
         datetime.now(UTC).date().isoformat(),
         agreement.privacy.neighbors,
