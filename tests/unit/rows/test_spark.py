@@ -183,6 +183,20 @@ def test_a_query_that_fails_leaves_no_value_on_the_terminal(
     assert scratch_folders(tmp_path) == []
 
 
+def test_identifiers_of_several_columns_are_those_of_a_file(spark: dict[str, Any], parquet: Path) -> None:
+    mapping = agreed().model_dump(by_alias=True, exclude_none=True)
+    mapping["attributes"] = {name: mapping["attributes"][name] for name in ("income", "n")}
+    mapping["records"] |= {
+        "match_keys": [["id", "at", "day"], ["id", "ok"]],
+        "identifier_rules": {"day": [{"date": "DD.MM.YYYY"}], "at": [{"first": 10}]},
+    }
+    agreement = cp.agreement_from_mapping(mapping)
+    rows = read_fragment(agreement, "p0", parquet)
+    assert {text[0] for text in rows.identifiers or ()} == {"1", "2"}
+    for table in spark.values():
+        assert set(read_fragment(agreement, "p0", table).identifiers or ()) == set(rows.identifiers or ())
+
+
 def test_a_table_that_is_written_to_meanwhile_is_noticed(spark: dict[str, Any]) -> None:
     agreement = agreed("vertical", identifier="id")
     with pytest.raises(SourceError, match="changed while they were counted"):

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import copublish as cp
@@ -131,13 +131,24 @@ def test_no_value_ends_the_reading(table: list[dict[str, str | None]]) -> None:
 plain = st.text(st.sampled_from("|:1234567890ab\u00e9"), min_size=1, max_size=4)
 
 
-@given(st.lists(plain, min_size=3, max_size=3), st.lists(plain, min_size=3, max_size=3))
-@example(["1", "1:a", "b"], ["1|3:1", "a", "b"])
-@example(["a|1:b", "c", "d"], ["a", "b", "c"])
-def test_no_two_lists_of_parts_have_one_text(one: list[str], other: list[str]) -> None:
+@given(st.lists(plain, min_size=3, max_size=3), st.sampled_from(["", "|", ":", "|1:", "|2:"]), st.data())
+def test_no_two_lists_of_parts_have_one_text(one: list[str], sign: str, data: st.DataObject) -> None:
+    """Also if the other list is the same characters, cut elsewhere: at signs that stand between parts."""
     agreement = agreed(identifier=["a", "b", "c"], missing_spellings=[""])
+    joined = sign.join(one)
+    first_cut = data.draw(st.integers(1, len(joined) - 2))
+    second_cut = data.draw(st.integers(first_cut + 1, len(joined) - 1))
+    pieces = [joined[:first_cut], joined[first_cut:second_cut], joined[second_cut:]]
+    other = data.draw(st.just([piece.strip("|") or "|" for piece in pieces]) | st.just(pieces))
     first, second = strings(agreement, [dict(zip("abc", parts, strict=True)) for parts in (one, other)])
     assert (first == second) == (one == other)
+
+
+@pytest.mark.parametrize("other", [["a", "b|c", "d"], ["a", "b", "c|d"], ["a|b|c", "d", "d"], ["ab", "c", "d"]])
+def test_signs_in_cells_are_no_ends_of_parts(other: list[str]) -> None:
+    agreement = agreed(identifier=["a", "b", "c"])
+    first, second = strings(agreement, [dict(zip("abc", parts, strict=True)) for parts in (["a|b", "c", "d"], other)])
+    assert first != second
 
 
 @given(plain)
@@ -383,6 +394,28 @@ def test_a_column_may_name_a_person_and_be_published_under_two_names() -> None:
 
 
 # --- What is said ----------------------------------------------------------------------------------------------------
+
+
+def test_people_are_joined_by_the_keys_that_their_rows_have() -> None:
+    """And released on the ideal engine: two people agree by number, one by name; one has a number here alone."""
+    agreement = agreed(match_keys=[["nr"], ["surname", "born"]], identifier_rules={"surname": ["ignore-case"]})
+    bank = BANK.assign(nr=["1", "2", "", "4"], born=["a", "b", "c", "d"])
+    loans = pd.DataFrame(
+        {
+            "nr": ["2", "1", "", ""],
+            "surname": ["x", "y", "ÖZIL", "Smith"],
+            "born": ["", "", "c", "d"],
+            "region": ["north"] * 4,
+            "age": [30.0] * 4,
+            "default": ["no"] * 4,
+        }
+    )
+    tables = [read_fragment(agreement, "bank", bank), read_fragment(agreement, "loans", loans)]
+    one, other = (set(table.identifiers or ()) for table in tables)
+    assert len(one & other) == 3
+    release = cp.simulate(agreement, {"bank": bank, "loans": loans})
+    assert set(release.to_pandas().columns) == set(agreement.columns)  # no part of the identifier
+
 
 SHARED = "Of people who share a key there is one record"
 
