@@ -86,6 +86,7 @@ BENCHMARKS = (
     Entry("hpdp_numbers", USEFUL, 20),
     Entry("copula_accuracy", USEFUL, 2),
     Entry("allocation", USEFUL, 5),
+    Entry("matching", USEFUL, 1),
     Entry("marginals_accuracy", USEFUL, 20, ("--page", "docs/results/marginals.md"), "results/marginals.md"),
     Entry("central_comparators", USEFUL, 10, ("--methods", "marginals"), "results/marginals.md"),
     Entry("comparison", USEFUL, 20, ("--page", "docs/results/comparison.md"), "results/comparison.md"),

@@ -192,7 +192,12 @@ def broken_derivation_rules(agreement: Agreement) -> Iterator[str]:
         if derived is None:
             continue
         identifier = derived.identifier or agreement.records.identifier
-        if agreement.records.identifier is None:
+        if agreement.records.keys and not isinstance(agreement.records.identifier, str):
+            yield (
+                f"{place}: rows of events are found by one column that names a person, and this agreement compares "
+                "people by several. Write one column as identifier, or leave the derived attribute out"
+            )
+        elif agreement.records.identifier is None:
             yield (
                 f"{place}: rows of events are found by a person's identifier, and the agreement names none. Name its "
                 'column in [records], like identifier = "patient"'

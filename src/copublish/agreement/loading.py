@@ -296,6 +296,8 @@ def _sentences(error: ErrorDetails) -> list[str]:
     steps = [str(step) for step in error["loc"] if step != "[key]"]
     if steps[:1] == ["attributes"] and len(steps) > 2:
         del steps[2]  # the kind, which pydantic puts between an attribute and its keys
+    if steps[:2] in (["records", "identifier"], ["records", "identifier_rules"]) and len(steps) > 2:
+        del steps[2]  # the form of a value, which pydantic puts there as well
     place = ".".join(steps)
     kind, context = error["type"], error.get("ctx", {})
     if kind == "missing":

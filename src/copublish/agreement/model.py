@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Literal, TypeVar, get_args
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, field_validator, model_validator
 
@@ -24,6 +24,7 @@ from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
 from copublish.agreement.derived import Derived
 from copublish.agreement.domain import CategoricalDomain, Domain, flat_taxonomy
 from copublish.agreement.encoding_rules import ColumnRule, rule_of_attribute, rule_of_class
+from copublish.agreement.identifiers import Identified
 from copublish.agreement.parties import AgreedNetwork, Party
 from copublish.agreement.rules import broken_rules
 from copublish.agreement.section import BudgetShare, Number, Section, Whole, refuse_bool
@@ -87,14 +88,11 @@ MIN_DELTA, MAX_DELTA = Fraction(1, 10**12), Fraction(1, 10**3)
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Names that stand in commands and files: letters, digits, '.', '_' and '-'."""
-IdentifierRule = Literal["ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros"]
 
 
-class Records(Section):
+class Records(Identified):
     """Which records the release is about, and what is public about them."""
 
-    identifier: str | None = Field(default=None, min_length=1)
-    identifier_rules: tuple[IdentifierRule, ...] = ()
     alignment: Literal["identifier", "row-order"] = "identifier"
     compared_by: str | None = None
     """The party without data that compares the owners' pseudonyms; without it the owners compare among themselves."""
@@ -105,13 +103,6 @@ class Records(Section):
     expected: Whole = Field(gt=0, le=MAX_EXPECTED)
     public: StrictBool = False
     missing_spellings: tuple[str, ...] = ("", "?", "NA")
-
-    @field_validator("identifier_rules")
-    @classmethod
-    def _check_rules(cls, rules: tuple[IdentifierRule, ...]) -> tuple[IdentifierRule, ...]:
-        if repeated := [rule for rule, times in Counter(rules).items() if times > 1]:
-            raise ValueError(f"name each rule once; these are listed twice: {', '.join(map(repr, repeated))}")
-        return tuple(rule for rule in get_args(IdentifierRule) if rule in rules)  # their order means nothing
 
     @field_validator("membership")
     @classmethod
@@ -393,7 +384,7 @@ class Agreement(Section):
     @property
     def compared_identifiers(self) -> int | None:
         """How many identifiers of each owner are compared where every party has other people; none where none are."""
-        if self.partition != "horizontal" or self.records.identifier is None:
+        if self.partition != "horizontal" or not self.records.keys:
             return None
         return self.most_listed
 

@@ -140,9 +140,7 @@ def column_problems(
     """
     own_names = own_names or {}
     derived = agreement.derived_at(party)
-    wanted = list(agreement.read_at(party))
-    if (identifier := agreement.records.identifier) is not None:
-        wanted.append(identifier)
+    wanted = [*agreement.read_at(party), *agreement.records.identifier_columns]
     # Names in the data are not repeated: in a file without a header they are somebody's values.
     problems = [
         f"Column '{column}' is agreed but not in the data. Names must match exactly; a CSV needs a header line."

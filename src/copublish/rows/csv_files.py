@@ -90,7 +90,7 @@ class OpenFile:
         """Find out whether expressions can be computed. No row is read."""
         self.connection.execute(f"{self._select(expressions)} LIMIT 0")
 
-    def batches(self, expressions: Sequence[str], *, sorted_by: str | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(self, expressions: Sequence[str], *, sorted_by: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Yield the values of expressions in batches, in the order of the file: it has one, and is not sorted."""
         return iter(self.connection.execute(self._select(expressions)).to_arrow_reader(ROWS_PER_BATCH))
 

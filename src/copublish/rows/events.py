@@ -238,7 +238,8 @@ def _chosen(task: _Task, number: int, names: Mapping[tuple[str, Need], str]) -> 
 
 def _rows(agreement: Agreement, tasks: Sequence[_Task], opened: OpenRows) -> Iterator[pa.RecordBatch]:
     """The rows of a table that count for some attribute, with their person and for which they count."""
-    names, schema, rules = _names(tasks), _schema(tasks), agreement.records.identifier_rules
+    names, schema = _names(tasks), _schema(tasks)
+    rules = agreement.records.rules_of(str(agreement.records.identifier))
     for batch in _source_batches(opened, _expressions(agreement, tasks, opened)):
         columns = {PERSON: normalize_batch(texts_of(batch[PERSON]), rules), ROWS: batch[ROWS]}
         values: dict[tuple[str, Need], pa.Array] = {}

@@ -15,14 +15,15 @@ import pyarrow as pa
 
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.encoding_rules import ColumnRule, quantize
-from copublish.agreement.model import Agreement
+from copublish.agreement.identifiers import shown_rule
+from copublish.agreement.model import Agreement, Records
 from copublish.errors import FragmentError, NotCountedThereError, SourceError
 from copublish.kernel.records.fragment import Fragment
 from copublish.rows.agreed_columns import column_problems
 from copublish.rows.coded_columns import CHANGED, CodedColumn, learn_column
-from copublish.rows.encoding import encode_batch, need_of, texts_of
+from copublish.rows.encoding import encode_batch, need_of
 from copublish.rows.events import derived_batches, refuse_unfit_events
-from copublish.rows.identifiers import IdentifierColumn, normalize_batch
+from copublish.rows.identifiers import IdentifierColumn, identifiers_of
 from copublish.rows.mapping import NO_MAPPING, ColumnMapping, mapping_problems
 from copublish.rows.overview import Overview, Tallies
 from copublish.rows.sources import OpenRows, OpenSource, Source, events_of, has_order, mapping_of, open_rows
@@ -91,7 +92,7 @@ def refuse_unagreed_source(agreement: Agreement, party: str, source: Source | No
 
 def empty_fragment(agreement: Agreement, party: str) -> Fragment:
     """The fragment of a party that computes and holds no data."""
-    identifiers = None if agreement.records.identifier is None else IdentifierColumn([])
+    identifiers = IdentifierColumn([]) if agreement.records.keys else None
     return Fragment(party, 0, {}, {}, identifiers)
 
 
@@ -197,6 +198,14 @@ def missing_cells(fragment: Fragment, rules: Mapping[str, ColumnRule]) -> dict[s
     return {column: rows for column, rows in found.items() if rows.any()}
 
 
+def _under_rules(records: Records) -> str:
+    """The rules of identifiers, for a sentence about them."""
+    rules = records.identifier_rules
+    if not rules or isinstance(rules, Mapping):
+        return " under the agreed identifier_rules" if rules else ""
+    return f" under identifier_rules = [{', '.join(map(shown_rule, rules))}]"
+
+
 class _Reader:
     """Goes through the rows once and keeps nothing of them but codes, identifiers and what was changed.
 
@@ -249,25 +258,22 @@ class _Reader:
             else opened.expression(column, need_of(self._domains[column]))
             for column in self._read
         ]
-        if (identifier := self.agreement.records.identifier) is not None:
-            expressions.append(opened.expression(identifier, "text"))
-        return expressions
+        return [*expressions, *(opened.expression(part, "text") for part in self.agreement.records.identifier_columns)]
 
     def read(self, opened: OpenRows) -> tuple[Fragment, Overview]:
         """The fragment, whatever is in the cells, and what the rules did to them."""
-        identifier, class_name = self.agreement.records.identifier, self.agreement.class_name
+        records, class_name = self.agreement.records, self.agreement.class_name
         n_records = 0
         self.learn(opened)
-        for batch in opened.batches(self.expressions(opened), sorted_by=identifier):
+        for batch in opened.batches(self.expressions(opened), sorted_by=records.identifier_columns):
             for column in self._read:
                 if column in self._coded:
                     codes = batch.column(column).to_numpy(zero_copy_only=False)
                     self._codes[column].append(codes.astype(np.min_scalar_type(self._domains[column].size)))
                 else:
                     self._encode(column, batch, n_records)
-            if identifier is not None:
-                rules = self.agreement.records.identifier_rules
-                self._identifiers.append(normalize_batch(texts_of(batch.column(identifier)), rules))
+            if records.keys:
+                self._identifiers.append(identifiers_of(records, batch))
             n_records += batch.num_rows
         self._derive()
         fragment = Fragment(
@@ -275,13 +281,13 @@ class _Reader:
             n_records,
             {column: self._unchanged(column, self._joined(column)) for column in self._domains},
             {column: domain.size for column, domain in self._domains.items()},
-            None if identifier is None else IdentifierColumn(self._identifiers),
+            IdentifierColumn(self._identifiers) if records.keys else None,
             {column: np.concatenate([np.empty(0, np.int64), *parts]) for column, parts in self._numbers.items()},
             class_name if class_name in self._domains else None,
             np.arange(n_records, dtype=np.int64) if self._numbered else None,
         )
-        if identifier is not None:
-            fragment = self._with_one_row_each(identifier, fragment)
+        if records.keys:
+            fragment = self._with_one_row_each(records.identifier_name, fragment)
         if self.agreement.mechanism.drops_missing:
             fragment = self._without_missing(fragment)
         return fragment, self._tallies.overview(rows=n_records, records=fragment.n_records)
@@ -329,8 +335,7 @@ class _Reader:
         stay = rows_that_stay(fragment)
         in_order = agreed.records.alignment == "row-order"
         if len(stay) < fragment.n_records:
-            rules = ", ".join(f'"{rule}"' for rule in agreed.records.identifier_rules)
-            under = f" under identifier_rules = [{rules}]" if rules else ""
+            under = _under_rules(agreed.records)
             left_out, empty = np.ones(fragment.n_records, dtype=np.bool_), identifiers.is_empty()
             left_out[stay] = False
             kept = "kept: the order of rows joins them"

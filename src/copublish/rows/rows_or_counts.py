@@ -293,7 +293,7 @@ def why_rows(agreement: Agreement) -> str | None:
     """Why an agreement needs rows, in words; nothing if counts are enough."""
     if agreement.partition != "horizontal":
         return "records of several parties are joined, which takes rows"
-    if agreement.records.identifier is not None:
+    if agreement.records.keys:
         return "the agreement names an identifier, and finding a person's rows takes the identifiers themselves"
     if not agreement.mechanism.counts_alone:
         return f"the mechanism '{agreement.mechanism.name}' asks for more than counts"

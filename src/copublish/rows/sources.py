@@ -239,16 +239,16 @@ class OpenSource:
         for _ in self.connection.to_pyarrow_batches(selected.limit(0), chunk_size=ROWS_PER_BATCH):
             pass
 
-    def batches(self, expressions: Sequence[Any], *, sorted_by: str | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(self, expressions: Sequence[Any], *, sorted_by: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Compute expressions at the source and yield the results in batches; the table is never here as a whole.
 
         Args:
             expressions: What is computed.
-            sorted_by: The name of an expression by which a source sorts that has no order and can sort without memory.
+            sorted_by: The names of expressions by which a source sorts that has no order and can sort without memory.
         """
         selected = self.table.select(expressions)
         if self.is_spark:
-            ordered = selected if sorted_by is None else selected.order_by(sorted_by)
+            ordered = selected.order_by(list(sorted_by)) if sorted_by else selected
             return spark_batches(self.connection, ordered, rows_per_batch=ROWS_PER_BATCH)
         return iter(self.connection.to_pyarrow_batches(selected, chunk_size=ROWS_PER_BATCH))
 

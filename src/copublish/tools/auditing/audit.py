@@ -38,7 +38,7 @@ from copublish.tools.auditing.result import CONFIDENCE, VERDICT_LEVEL, Audit, Nu
 from copublish.tools.auditing.secure import can_play_engine, secure_runs_of
 from copublish.tools.auditing.single_disclosures import Part
 from copublish.tools.auditing.statistics import Claim, Tested, claim_of, judged, learned_columns
-from copublish.tools.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs
+from copublish.tools.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs, with_plain_identifier
 from copublish.tools.auditing.workers import Clock, Players
 
 VIEWS, CHOOSING = 0.65, 0.15
@@ -83,7 +83,7 @@ def audit(
         AgreementError: If the agreement cannot be run, or promises nothing that could be audited.
     """
     stated = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
-    agreement = with_given_columns(stated)  # its tables have one row for each person
+    agreement = with_plain_identifier(with_given_columns(stated))  # its tables have one row for each person
     begin, clock = time.monotonic(), time.process_time if by_processor else time.monotonic
     plan = prepare(agreement)
     _refuse_without_promise(agreement, plan)
