@@ -15,6 +15,7 @@ from copublish.release.describe import disclosure_table, epsilon_table
 from copublish.release.folder import Release, load_release, making_sense_of
 from copublish.release.measurements import measurements_json
 from copublish.release.render.parts import reading_if_told
+from copublish.release.render.privacy_words import owners_delta_words
 from copublish.release.render.sentences import number_to_print
 from copublish.release.render.terminal import contents_shown
 from copublish.release.verify import refuse_wrong_signatures
@@ -82,7 +83,8 @@ def print_release(release: Release, console: Console, rows: int) -> None:
     console.print()
     console.print(epsilon_table(certificate.epsilon))
     if certificate.warning is None:
-        console.print(f"delta ({certificate.delta_is}) at most {certificate.delta_bound}\n", markup=False)
+        for_owner = owners_delta_words(certificate.epsilon)
+        console.print(f"delta ({certificate.delta_is}) at most {certificate.delta_bound}{for_owner}\n", markup=False)
     console.print(disclosure_table(certificate.disclosures, certificate.epsilon.calibrated_to))
     if certificate.class_disagreement is not None:
         console.print(certificate.class_disagreement.words, markup=False, highlight=False)

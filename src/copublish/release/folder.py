@@ -39,7 +39,7 @@ from copublish.release.measurements import (
 from copublish.release.metadata import METADATA_FILES, metadata_files
 from copublish.release.publication import Publication
 from copublish.release.readme import definition_list, folder_readme, html_table
-from copublish.release.render.privacy_words import epsilon_rows
+from copublish.release.render.privacy_words import epsilon_rows, owners_delta_words
 from copublish.release.staging import refuse_existing, refuse_unwritable, staged_folder
 from copublish.release.statistics import ReadableRelease, making_sense_of
 from copublish.release.stored import StoredRelease, read_stored_release, stored_release
@@ -185,7 +185,8 @@ class Release(ReadableRelease):
             "Engine": f"{certificate.engine.name} (simulated)"
             if certificate.engine.is_simulated
             else certificate.engine.name,
-            "Delta": f"at most {certificate.delta_bound} ({certificate.delta_is})",
+            "Delta": f"at most {certificate.delta_bound} ({certificate.delta_is})"
+            + owners_delta_words(certificate.epsilon),
         }
         headings = ("epsilon for", "one person added or removed", "one person's values replaced")
         return definition_list(facts) + html_table(headings, epsilon_rows(certificate.epsilon))

@@ -14,7 +14,7 @@ from copublish.mechanisms.base import in_words
 from copublish.release.metadata import metadata_table
 from copublish.release.pairs import PAIRS_FILE, pairs_not_measured
 from copublish.release.render.pair_snippets import pair_snippets
-from copublish.release.render.privacy_words import epsilon_rows
+from copublish.release.render.privacy_words import epsilon_rows, owners_delta_words
 from copublish.release.render.sentences import errors_in_words, who_rows_are
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _what_epsilon_means(certificate: Certificate) -> str:
     return f"""A small epsilon is strong protection: whatever anyone concludes from this folder, they would have
 concluded with nearly the same probability (within a factor of e^epsilon) had one person's data been different. Delta
-({certificate.delta_is}) is at most {certificate.delta_bound}."""
+({certificate.delta_is}) is at most {certificate.delta_bound}{owners_delta_words(certificate.epsilon)}."""
 
 
 def _bullets(sentences: Iterable[str]) -> str:

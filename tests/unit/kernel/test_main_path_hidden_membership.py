@@ -98,6 +98,13 @@ def test_nobody_compares_before_every_ledger_has_the_charge_and_every_head_was_t
     assert LISTS.topic not in topics
 
 
+def test_a_simulation_without_ledgers_has_room_for_both_charges() -> None:
+    agreement = hidden_agreement()
+    release = cp.simulate(agreement, frames_with_others(agreement, {"bank": 7, "loans": 2}))
+    epsilon = release.certificate.epsilon
+    assert (epsilon.agreed, epsilon.insiders["add-remove"]) == ("1", "1.5")
+
+
 @pytest.mark.parametrize(
     "topic, charges",
     [

@@ -20,7 +20,6 @@ import numpy as np
 from copublish.agreement.model import Agreement
 from copublish.agreement.protocol.table import LISTS, NO_LIST
 from copublish.errors import FragmentError
-from copublish.kernel.certificate.promise import compared_by
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.identifiers import Identifiers
@@ -77,9 +76,9 @@ def refuse_long_list(agreement: Agreement, fragment: Fragment) -> None:
         raise FragmentError(
             fragment.party,
             [
-                f"Column '{agreement.records.identifier}': it lists more than {agreement.most_listed:,} people, twice "
-                "records.expected, which is the most that are compared. Nobody was. List only people whom the release "
-                "may be about, or agree on a larger records.expected."
+                f"Column '{agreement.records.identifier_name}': it lists more than {agreement.most_listed:,} people, "
+                "twice records.expected, which is the most that are compared. Nobody was. List only people whom the "
+                "release may be about, or agree on a larger records.expected."
             ],
         )
 
@@ -150,7 +149,7 @@ def record_comparison(
             release=agreement.name,
             agreement_hash=agreement.hash,
             kind="common records" if agreement.joins_by_identifier else "people at two parties",
-            compared_by=compared_by(agreement),
+            compared_by=agreement.records.compared_in_words(),
             peers=[peer for peer in _who_compares(agreement) if peer != party],
             length=len(fragment.identifiers or ()),
             commitment=commitment,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from copublish.kernel.noise.hidden_size import HiddenSize
 from copublish.types import IntArray
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the engine's worker loads this module and has no agreement
     from copublish.agreement.model import Agreement
 
 

@@ -51,6 +51,13 @@ def epsilon_rows(epsilon: EpsilonStatement) -> list[tuple[str, str, str]]:
     ]
 
 
+def owners_delta_words(epsilon: EpsilonStatement) -> str:
+    """What to add to a bound on delta where another owner learns the number of common people, too."""
+    if epsilon.membership is None or epsilon.membership.helper is not None:
+        return ""
+    return f"; for another owner at most {epsilon.membership.delta_bound}"
+
+
 def membership_words(membership: MembershipStatement) -> str:
     """What another owner learns of the number of common people, and its price, which no release pays."""
     if membership.helper is not None:

@@ -55,6 +55,14 @@ GOOD: dict[str, Any] = {
     "common records": bytes(16),
     "pseudonyms": bytes(32),
     "places of common records": INTEGERS,
+    "hidden list of points": bytes(64),
+    "hidden list under both factors": bytes(64),
+    "names of one's own entries": bytes(64),
+    "names asked for": b"",
+    "names told": bytes(32),
+    "digest of all rows' names": os.urandom(32),
+    "number of rows": (2**40).to_bytes(8, "big"),
+    "rows of people": INTEGERS,
     "list of points passed on": bytes(32),
     "list of points complete": bytes(32),
     "any shared": b"\1",
@@ -221,8 +229,10 @@ def test_bytes_of_a_hostile_peer_are_of_the_type_or_an_error_with_its_name(entry
 UNITS = {
     **dict.fromkeys(("points to multiply", "points multiplied", "padded list of points"), 32),
     **dict.fromkeys(("list of points passed on", "list of points complete"), 32),
+    **dict.fromkeys(("hidden list of points", "hidden list under both factors", "names of one's own entries"), 32),
+    **dict.fromkeys(("names asked for", "names told"), 32),
     **dict.fromkeys(("common records", "pseudonyms"), 16),
-    **dict.fromkeys(("places of common records", "part of an input", "opened"), 8),
+    **dict.fromkeys(("places of common records", "rows of people", "part of an input", "opened"), 8),
     "masked sum {number} of shape {shape}": 8,
 }
 """Bytes of a point, a digest and an integer."""
@@ -232,6 +242,8 @@ def is_right(entry: Letter, content: bytes) -> bool:
     """Whether content is of an entry's type, from what the page says and not from the code."""
     if entry.topic in UNITS:
         return len(content) % UNITS[entry.topic] == 0
+    if entry.topic == "number of rows":
+        return len(content) == 8
     if entry.topic == "ready to open":
         return set(content[1:-1]) <= set(b"0123456789, ") and content[:1] + content[-1:] == b"[]"
     return content == example(entry) or (entry.topic == "any shared" and content in (b"\0", b"\1"))

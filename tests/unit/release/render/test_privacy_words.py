@@ -15,7 +15,13 @@ from mpmath import mp
 import copublish as cp
 from copublish.kernel.accounting.formatting import show_exact
 from copublish.kernel.accounting.statements import UNBOUNDED, UNPROTECTED, EpsilonStatement, MembershipStatement
-from copublish.release.render.privacy_words import another_owner_words, epsilon_rows, membership_words, odds_words
+from copublish.release.render.privacy_words import (
+    another_owner_words,
+    epsilon_rows,
+    membership_words,
+    odds_words,
+    owners_delta_words,
+)
 from support import repartition, small_mapping
 
 PAGE = Path(__file__).parents[4] / "docs/how-much-epsilon.md"
@@ -121,6 +127,11 @@ def test_the_price_of_the_number_of_common_people_is_said_beside_that_of_the_rel
     assert membership_words(hidden("trust-office").membership) == (
         "hidden by 'trust-office': another owner learns nothing besides the release"
     )
+
+
+def test_a_bound_on_delta_is_followed_by_that_for_another_owner_who_learns_more_than_the_public():
+    assert owners_delta_words(hidden()) == "; for another owner at most 1.1e-10"
+    assert owners_delta_words(hidden("helper")) == owners_delta_words(statement("1")) == ""
 
 
 def test_nothing_is_said_where_epsilon_promises_nothing():
