@@ -1,7 +1,7 @@
 """Comparisons of identifiers with other parties, in the ledger: each is written before anything of it is sent.
 
-No epsilon covers what a comparison tells about membership. So it is counted, can be limited, and shows its owner who
-listed other people than before.
+Unless membership is hidden, no epsilon covers what a comparison tells of it. So it is counted, can be limited, and
+shows its owner who listed other people than before.
 """
 
 from __future__ import annotations
