@@ -149,10 +149,8 @@ def _number_of_common_people(agreement: Agreement, you: str | None) -> list[str]
     who, they = "Each owner", "the two"
     if you is not None:
         (who,), they = [owner for owner in agreement.owners if owner != you], "you both"
-    off_by = join.size.off_by(Fraction(95, 100))
-    return [
-        f"{who} will learn how many people {they} have in common, with noise: off by at most {off_by} in 95 of 100 runs."
-    ]
+    off_by = f"off by at most {join.size.off_by(Fraction(95, 100))} in 95 of 100 runs"
+    return [f"{who} will learn how many people {they} have in common, with noise: {off_by}."]
 
 
 def _coalitions(agreement: Agreement, you: str | None) -> list[str]:
