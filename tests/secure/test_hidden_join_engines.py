@@ -91,5 +91,6 @@ def test_a_party_without_data_takes_lists_that_are_longer_than_twice_the_expecte
     mapping["records"]["at_most"] = dict.fromkeys(owners, 70)
     agreement, generator = cp.agreement_from_mapping(mapping), np.random.default_rng(3)
     frames = fragment_frames(agreement, random_table(agreement, 60, generator), generator)
+    frames.pop("helper")
     release = simulate_in_processes(agreement, frames, progress=lambda *_: None, timeout_seconds=120)
     assert release.data_files()
