@@ -190,7 +190,7 @@ def test_a_failed_run_says_what_it_cost_for_the_number_of_common_people_and_what
     said = ended(ledger, lambda: run(ledger))
     assert "epsilon 0.05 for the number of common people" in said and "epsilon 1 for 'flu'" in said
     assert said.endswith(
-        "Both stay charged. Nothing was opened of that of the release: 'copublish ledger give-back 3' gives it back."
+        "Both stay charged. Nothing was opened of the release: 'copublish ledger give-back 3' gives its charge back."
     )
     ledger.give_back(3)
     said = ended(ledger, lambda: run(ledger, disclosures=2))

@@ -165,7 +165,7 @@ def test_comparisons_their_limit_and_lists_that_changed_are_shown(cli, tmp_path:
     assert first["own_list"] == {"commitment": "a" * 64, "before": None, "is_same": True}
     assert second["lists_of_peers"]["lab"]["is_same"] is False
     text = " ".join(cli().stdout.split())
-    assert "The people of data set 'people' were compared 2 times of 20." in text
+    assert "The people of data set 'people' were compared; 2 of 20 times are used up." in text
     assert "1,024" in text and "lab: first" in text and "lab: OTHER" in text
     assert cli("limit-alignments", "people=unlimited").exit_code == 0
     assert json.loads(cli("show", "--format", "json").stdout)["alignment_limits"] == {}

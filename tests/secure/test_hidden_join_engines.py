@@ -81,3 +81,16 @@ def test_a_release_between_two_processes_places_people_by_messages(tmp_path: Pat
     assert release.data_files()
     multiplied = [done for phase, done, of in steps if phase == "alignment" and of > 1]
     assert multiplied == sorted(multiplied) and multiplied[-1] > 4 * 70
+
+
+def test_a_party_without_data_takes_lists_that_are_longer_than_twice_the_expected_number() -> None:
+    mapping = small_mapping()
+    owners = list(mapping["parties"])
+    mapping["parties"]["helper"] = {"data": False}
+    mapping["records"] |= {"identifier": "id", "compared_by": "helper", "membership": "hidden", "expected": 20}
+    mapping["records"]["at_most"] = dict.fromkeys(owners, 70)
+    agreement, generator = cp.agreement_from_mapping(mapping), np.random.default_rng(3)
+    frames = fragment_frames(agreement, random_table(agreement, 60, generator), generator)
+    frames.pop("helper")
+    release = simulate_in_processes(agreement, frames, progress=lambda *_: None, timeout_seconds=120)
+    assert release.data_files()

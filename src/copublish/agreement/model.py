@@ -379,6 +379,8 @@ class Agreement(Section):
     @property
     def most_listed(self) -> int:
         """The most people of one owner that are compared with others'."""
+        if self.hides_membership:
+            return max((self.records.at_most or {}).values(), default=0)
         return MOST_LISTED * self.records.expected
 
     @property

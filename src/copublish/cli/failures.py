@@ -192,9 +192,9 @@ def _what_ledgers_have(before: dict[str, list[Entry]], entries: Callable[[], dic
     if len(charged) == len(of_size) == 1:
         return f"{said[0]} It stays charged. Nothing else was charged: the release had not begun."
     if len(unopened) == len(charged) - len(of_size) == 1:
-        which, number = "that of the release" if of_size else "it", unopened[0].number
+        of, what = ("the release", "its charge") if of_size else ("it", "it")
         stays = "Both stay" if of_size else "It stays"
-        back = f"Nothing was opened of {which}: 'copublish ledger give-back {number}' gives it back."
+        back = f"Nothing was opened of {of}: 'copublish ledger give-back {unopened[0].number}' gives {what} back."
         return " ".join([*said, f"{stays} charged. {back}"])
     return " ".join([*said, "Both stay charged." if of_size else "It stays charged."])
 

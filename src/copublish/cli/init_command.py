@@ -269,6 +269,12 @@ def _tell(path: Path, draft: Draft, owners: list[Owner], parts: list[PartyColumn
     unused = [f"'{name}'" for name in dictionary if owners and name not in types]
     if unused:
         note(f"In the dictionary, but not in these data: {', '.join(unused)}.")
+    identifier = draft.content["records"].get("identifier", FILL_IN)
+    if owners and identifier != FILL_IN and not all(identifier in part.types for part in parts):
+        note(
+            f"The identifier '{visible(identifier)}' has another name in these data. Once the agreement is there, "
+            "write a mapping: copublish init my-columns.toml --mapping AGREEMENT --party PARTY --data DATA"
+        )
     if draft.content["partition"] == "horizontal" and len(parts) > 1:
         partial = [f"'{name}'" for name in types if not all(name in part.types for part in parts)]
         if partial:

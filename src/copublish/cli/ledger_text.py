@@ -214,7 +214,8 @@ def _print_comparisons(book: Ledger) -> None:
     made = book.alignments()
     for dataset in book.datasets_with_alignment_limits():
         times = sum(entry.dataset == dataset for entry in made)
-        said = f"The people of data set '{dataset}' were compared {times} times of {book.alignment_limit(dataset)}."
+        of = f"{times} of {book.alignment_limit(dataset)} times are used up"
+        said = f"The people of data set '{dataset}' were compared; {of}."
         results_console().print(visible(said), soft_wrap=True)
     if made:
         _print_table(

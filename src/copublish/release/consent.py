@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from copublish.agreement.model import Agreement
 from copublish.engines.secrecy import agreed_secrecy
@@ -16,6 +17,7 @@ from copublish.kernel.certificate.build import all_assumptions, state_secrecy
 from copublish.kernel.certificate.comparing import assumptions_about_noise, assumptions_of_comparing, way_of
 from copublish.kernel.certificate.promise import assumptions, computes_jointly, not_protected
 from copublish.kernel.noise.shared_laplace import NoiseShares
+from copublish.kernel.secrets.placement import HiddenJoin
 from copublish.release.render.privacy_words import epsilon_words, odds_words
 
 LISTS = (
@@ -69,6 +71,7 @@ def before_consent(
     return BeforeConsent(
         learned=(
             _membership(agreement, epsilon, you),
+            *_number_of_common_people(agreement, you),
             *_coalitions(agreement, you),
             *odds_words(epsilon, delta_bound),
             secrecy(agreement),
@@ -136,6 +139,18 @@ def _membership(agreement: Agreement, epsilon: EpsilonStatement, you: str | None
     if len(others) == 1:
         return f"{others[0]} will learn which of its people are in your data, and you which of yours are in its data."
     return f"{_names(others)} will learn which of their people are in the data of all owners, yours among them."
+
+
+def _number_of_common_people(agreement: Agreement, you: str | None) -> list[str]:
+    """What two owners who hide membership learn from each other all the same."""
+    join = HiddenJoin.of(agreement)
+    if join is None or join.size is None:
+        return []
+    who, they = "Each owner", "the two"
+    if you is not None:
+        (who,), they = [owner for owner in agreement.owners if owner != you], "you both"
+    off_by = f"off by at most {join.size.off_by(Fraction(95, 100))} in 95 of 100 runs"
+    return [f"{who} will learn how many people {they} have in common, with noise: {off_by}."]
 
 
 def _coalitions(agreement: Agreement, you: str | None) -> list[str]:

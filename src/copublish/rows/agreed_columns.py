@@ -150,6 +150,11 @@ def column_problems(
         for column in wanted
         if column not in present
     ]
+    if problems and not own_names:
+        problems.append(
+            "If a column has another name in your data, write a mapping and name it with --columns: "
+            f"copublish init my-columns.toml --mapping AGREEMENT --party {party} --data DATA"
+        )
     if problems and not own_names and (other := looks_like_data_of(agreement, present)) not in (None, party):
         return [
             f"This looks like the data of '{other}': columns that '{other}' alone holds are in them, and "

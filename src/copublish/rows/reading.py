@@ -381,8 +381,8 @@ class _Reader:
             if padded is not None:
                 words = (
                     f"more people than records.at_most of '{self.party}', the public length of its list",
-                    "beyond it: so many people stay out, the same ones in every run, as your ledger's key for lists "
-                    "picks them; agree on a larger number",
+                    "beyond it; a run leaves so many people out, always the same ones, which your ledger's key for "
+                    "lists picks; to keep them, agree on a larger number",
                 )
             beyond: BoolArray = np.arange(fragment.n_records) >= length
             self._tallies.changes.note(column, "not compared", words, beyond)

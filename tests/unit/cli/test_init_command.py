@@ -258,6 +258,16 @@ def test_questions_become_required_tables_and_cut_points():
 
 
 @pytest.mark.usefixtures("costs")
+def test_an_identifier_that_the_data_call_otherwise_is_named_with_what_to_do():
+    hint = "The identifier 'person' has another name in these data"
+    told = init("--from", "costs.csv", *MARGINALS, "--no-ask")
+    assert hint not in told
+    Path("codes.csv").write_text(CODES.replace("patient_id", "person"))
+    told = init("other.toml", "--from", "costs.csv", *MARGINALS)
+    assert hint in told and "--mapping AGREEMENT" in told
+
+
+@pytest.mark.usefixtures("costs")
 def test_a_question_that_cannot_be_read_is_repeated_and_nothing_is_written():
     told = init_refused(
         "--from", "costs.csv", *MARGINALS, "--question", "mean cost by stge", "--question", "age over 200"

@@ -186,12 +186,20 @@ def test_who_hides_membership_is_told_what_another_owner_can_learn():
     assert first(two, "p1").learned[0] == (
         "p0 will not learn which of its people are in your data (one person added or removed: epsilon 1.05)."
     )
+    # 3 / 0.05 = 60: 95 of 100 draws of Laplace noise are within about ln(20) / epsilon.
+    assert first(two).learned[1] == (
+        "Each owner will learn how many people the two have in common, with noise: off by at most 60 in 95 of 100 runs."
+    )
+    assert first(two, "p1").learned[1] == (
+        "p0 will learn how many people you both have in common, with noise: off by at most 60 in 95 of 100 runs."
+    )
     assert any("a factor of at most 2.86 (one person" in line for line in first(two).learned)  # e^1.05 is 2.858
     assert any("changed its software where people are compared" in line for line in first(two).learned)
     three = agreement_of("marginals", "vertical", "cheetah", 3, "hidden by a helper", privacy={"epsilon": 1})
     assert first(three, "p1").learned[0] == (
         "p0 and p2 will not learn which of their people are in your data (one person added or removed: epsilon 1)."
     )
+    assert not any("in common" in line for line in first(three, "p1").learned)
     assert any("for each pseudonym which owners list it" in line for line in first(three).learned)
     assert any("cost that person up to 3 times as much" in line for line in first(three).rests_on)
     for told in (str(cp.describe(two)), str(cp.describe(three))):

@@ -69,6 +69,15 @@ class HiddenSize:
         """The number of entries of a pool: even."""
         return len(self.weights) - 1
 
+    def off_by(self, share: Fraction) -> int:
+        """The smallest distance from the middle of the pool that K keeps to with at least this probability."""
+        whole, middle = sum(self.weights), self.pool // 2
+        inside, distance = self.weights[middle], 0
+        while inside < share * whole:
+            distance += 1
+            inside += self.weights[middle - distance] + self.weights[middle + distance]
+        return distance
+
     def draw(self, draw: Callable[[int], bytes]) -> int:
         """One K, from 0 to the size of the pool.
 

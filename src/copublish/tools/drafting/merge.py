@@ -233,6 +233,9 @@ def _with_roles(sides: Sequence[Side]) -> list[Side]:
     class_names = _names_in(sides, "class", "name")
     identifiers = _names_in(sides, "records", "identifier")
     partitions = {draft.get("partition") for _, draft in sides if isinstance(draft.get("partition"), str)} - {FILL_IN}
+    if not class_names and not all("class" in draft for _, draft in sides):
+        # A draft without the section says that no column is to be predicted.
+        sides = [(who, {key: said for key, said in draft.items() if key != "class"}) for who, draft in sides]
     found = [(who, _with_class(_with_identifier(draft, identifiers), class_names)) for who, draft in sides]
     return [(who, _with_whole_rows(draft) if partitions == {"horizontal"} else draft) for who, draft in found]
 

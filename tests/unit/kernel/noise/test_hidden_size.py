@@ -177,3 +177,16 @@ def test_a_word_that_means_nothing_is_drawn_again_and_words_are_all_of_one_size(
 def test_a_law_that_cannot_be_is_refused(epsilon: str, delta: str) -> None:
     with pytest.raises(ValueError, match="needs epsilon above 0 and delta in"):
         HiddenSize(Fraction(epsilon), Fraction(delta))
+
+
+@BY_EPSILON
+@pytest.mark.parametrize("share", ["1/2", "19/20", "999/1000"])
+def test_how_far_it_is_off_is_the_quantile_of_the_closed_form(law: HiddenSize, share: str) -> None:
+    expected, half = laplace(float(law.epsilon), law.pool // 2), law.pool // 2
+    inside = [math.fsum(expected[half - far : half + far + 1]) for far in range(half + 1)]
+    assert law.off_by(Fraction(share)) == next(far for far, sure in enumerate(inside) if sure >= Fraction(share))
+
+
+def test_how_far_it_is_off_is_known_for_the_usual_epsilon() -> None:
+    # Off by more than t with probability 2 r^(t + 1) / (1 + r), r = exp(-1/20): 4.85 % for t = 60, 5.10 % for t = 59.
+    assert HiddenSize(Fraction(1, 20), DELTA).off_by(Fraction(19, 20)) == 60

@@ -199,6 +199,16 @@ def test_a_draft_that_left_the_class_open_gives_its_column_to_it():
         assert set(content["attributes"]) == {"age", "job"}
 
 
+def test_a_draft_without_a_class_answers_one_that_left_it_open():
+    decided = Essentials(**{**vars(TRUTH), "parties": (), "class_name": None, "has_class": False})
+    knows = draft_agreement(decided, [PartyColumns("bank", {"id": "text", "age": "number"})], COLUMNS)
+    does_not = draft_agreement(Essentials(), [PartyColumns("clinic", {"id": "text", "job": "text"})], COLUMNS)
+    assert "class" not in knows.content and does_not.content["class"]["name"] == FILL_IN
+    for pair in ((knows, does_not), (does_not, knows)):
+        assert "class" not in merged(*pair).content
+    assert merged(does_not, does_not).content["class"]["name"] == FILL_IN
+
+
 def test_a_draft_that_left_the_partition_open_says_no_holders_of_whole_rows():
     columns = {"id": "text", "age": "number", "ill": "text"}
     horizontal = Essentials(**{**vars(TRUTH), "partition": "horizontal", "parties": ()})
