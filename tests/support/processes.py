@@ -14,6 +14,8 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import IO, Any
 
+from copublish.party.local import processes
+
 LOADED_ONCE = [
     *("copublish.cli", "copublish.tools.planning", "copublish.party.local.processes", "copublish.engines.spu.engine"),
     *("ibis.backends.duckdb", "pandas", "polars"),
@@ -29,10 +31,15 @@ class _Forked(ForkServerProcess):
         multiprocessing.set_forkserver_preload(LOADED_ONCE)
         # Now, because a party's process is started deaf to Ctrl-C: all others would be as well.
         forkserver.ensure_running()
+        self._server = forkserver._forkserver._forkserver_address
 
     def run(self) -> None:
         os.environ.clear()
         os.environ.update(self._environment)
+        tempfile.tempdir = None  # asked for before, perhaps
+        # Those that this process starts are forked from the same one.
+        forkserver._forkserver._forkserver_address = self._server
+        forkserver._forkserver.ensure_running = forkserver.ensure_running = lambda: None
         super().run()
 
 
@@ -125,7 +132,7 @@ def _run(code: str, words: list[str], folder: Path, environment: Mapping[str, st
     sys.argv = ["-c", *words]
     os.environ.clear()
     os.environ.update(environment)
-    tempfile.tempdir = None  # asked for before, perhaps
+    processes.PROCESSES = context()
     sys.path[:0] = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
     os.chdir(folder)
     exec(code, {"__name__": "__main__"})
