@@ -33,7 +33,7 @@ from wide_area import IDENTIFIER, LOOPBACK, WIDE_AREA, Measured, measure_release
 
 Membership = Literal["shared", "hidden"]
 
-SHORT = ("--records", "300", "--links", WIDE_AREA, "--round-trip", "0.002", "--no-first")
+SHORT = ("--records", "300", "--round-trip", "0.002", "--no-first")
 MEMBERSHIP_EPSILON = "0.1"
 MADE_UP_MECHANISM = {"name": "marginals", "rounds": 1, "tables": "pairs"}
 
