@@ -7,13 +7,17 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import toy_mechanism
 
 from copublish.mechanisms.registry import GROUP
+from support.commands import COMMAND_LINE
 from support.examples import write_specialization_demo
+from support.processes import Program
 
 NAME, MODULE = "largest-group", "largest_group_package"
 SECTION = f'[mechanism]\nname = "{NAME}"\ncolumn = "job"\n'
@@ -60,19 +64,30 @@ def install(folder: Path, source: str, *, name: str = NAME, module: str = MODULE
 
 
 def python(
-    *arguments: object, installed: Path | None, code: int = 0, cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run Python in a new process, with what lies in a folder installed."""
+    program: str, *arguments: object, installed: Path | None, code: int = 0, anew: bool = False
+) -> tuple[str, str]:
+    """Run Python in a process of its own, with what lies in a folder installed; return its output and its errors.
+
+    Args:
+        program: The code.
+        arguments: What it is given.
+        installed: The folder.
+        code: The exit code that is expected.
+        anew: Whether the process loads the program, rather than be forked from one that has.
+    """
     path = os.pathsep.join(filter(None, [str(installed or ""), *sys.path]))
     environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
-    command = [sys.executable, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd, timeout=300)
-    assert done.returncode == code, done.stderr
-    return done
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    start: Any = partial(subprocess.Popen, **pipes) if anew else Program
+    done = start(command, env=environment)
+    output, errors = done.communicate(timeout=300)
+    assert done.returncode == code, errors
+    return output, errors
 
 
-def copublish(*arguments: object, installed: Path | None, code: int = 0) -> subprocess.CompletedProcess[str]:
-    return python("-m", "copublish", *arguments, installed=installed, code=code)
+def copublish(*arguments: object, installed: Path | None, code: int = 0, anew: bool = False) -> tuple[str, str]:
+    return python(COMMAND_LINE, *arguments, installed=installed, code=code, anew=anew)
 
 
 @pytest.fixture(scope="module")
@@ -91,17 +106,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def simulate(folder: Path, out: str, engine: str, installed: Path | None, code: int = 0) -> str:
+def simulate(folder: Path, out: str, engine: str, installed: Path | None, code: int = 0, anew: bool = False) -> str:
     data = ["--data", f"bank={folder / 'bank.parquet'}", "--data", f"loans={folder / 'loans.csv'}"]
     to = ["--out", folder / out, "--engine", engine]
-    return copublish("simulate", folder / "agreement.toml", *data, *to, installed=installed, code=code).stderr
+    return copublish("simulate", folder / "agreement.toml", *data, *to, installed=installed, code=code, anew=anew)[1]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["ideal", "spu"])
 def test_an_installed_mechanism_selects_and_measures_on_both_engines(folder: Path, installed: Path, engine: str):
-    simulate(folder, engine, engine, installed)
-    release = json.loads(copublish("show", folder / engine, "--format", "json", installed=installed).stdout)
+    simulate(folder, engine, engine, installed, anew=engine == "ideal")
+    release = json.loads(copublish("show", folder / engine, "--format", "json", installed=installed)[0])
     certificate = release["certificate"]
     assert (certificate["mechanism"], certificate["engine"]["name"]) == (NAME, engine)
     assert f"{NAME} 1" in certificate["software"]["mechanism"]
@@ -113,14 +128,14 @@ def test_an_installed_mechanism_selects_and_measures_on_both_engines(folder: Pat
 
 @pytest.mark.slow
 def test_a_signed_release_verifies_where_the_plug_in_is_not_installed(tmp_path: Path, installed: Path):
-    python("-c", SIGNED, tmp_path, installed=installed)
+    python(SIGNED, tmp_path, installed=installed)
     for here in (installed, None):
         verified = copublish("verify", tmp_path / "release", "--format", "json", installed=here, code=11)
-        assert json.loads(verified.stdout)["verdict"] == "intact, signers unknown"
-    shown = json.loads(copublish("show", tmp_path / "release", "--format", "json", installed=installed).stdout)
+        assert json.loads(verified[0])["verdict"] == "intact, signers unknown"
+    shown = json.loads(copublish("show", tmp_path / "release", "--format", "json", installed=installed)[0])
     assert shown["certificate"]["mechanism"] == NAME
-    refused = copublish("show", tmp_path / "release", installed=None, code=7)
-    assert "a mechanism that this version does not know" in " ".join(refused.stderr.split())
+    _, refused = copublish("show", tmp_path / "release", installed=None, code=7)
+    assert "a mechanism that this version does not know" in " ".join(refused.split())
 
 
 @pytest.mark.slow
@@ -131,7 +146,7 @@ def test_without_the_plug_in_its_name_is_unknown(folder: Path):
 
 
 def facts(installed: Path | None, mechanism: dict[str, str] | None = None) -> dict[str, object]:
-    return dict(json.loads(python("-c", FACTS, json.dumps(mechanism), installed=installed).stdout))
+    return dict(json.loads(python(FACTS, json.dumps(mechanism), installed=installed)[0]))
 
 
 @pytest.mark.slow
@@ -169,5 +184,5 @@ def test_a_plug_in_that_cannot_be_registered_is_named_and_others_work(
     (problem,) = told["problems"]
     assert problem.startswith("The plug-in 'broken' (broken_package:LargestGroup) could not be loaded")
     assert said in problem
-    refused = python("-c", FACTS, json.dumps({"name": "nobody"}), installed=both, code=1).stderr
+    refused = python(FACTS, json.dumps({"name": "nobody"}), installed=both, code=1)[1]
     assert said in refused.partition("mechanism.name: 'nobody' is not one of")[2], "it says why names are missing"

@@ -16,7 +16,8 @@ import pytest
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.party.own_ledger import receipt_problems, release_problems
 from copublish.release.verify import verify_release
-from support.node import NAMES, end_of, finish, on_loopback, source_path
+from support.commands import Begun
+from support.node import NAMES, end_of, on_loopback
 from support.postgres import READER_PASSWORD, server
 
 MEETING = 8
@@ -131,15 +132,10 @@ def test_other_versions_are_named(tmp_path):
     parties = on_loopback(tmp_path)
     other = (
         "import copublish.release.prepare as prepare; versions = prepare.software_versions; "
-        "prepare.software_versions = lambda agreed: {**versions(agreed), 'copublish': '9.9'}; "
-        "from copublish.cli import main; main()"
+        "prepare.software_versions = lambda agreed: {**versions(agreed), 'copublish': '9.9'}\n"
     )
-    command = parties.command("loans")
-    command[2] = other
-    environment = {**os.environ, "COPUBLISH_HOME": str(parties.home("loans")), "PYTHONPATH": os.pathsep.join(sys.path)}
-    loans = subprocess.Popen(command, cwd=parties.home("loans"), env=environment, stdout=-1, stderr=-1, text=True)
-    bank = parties.begin("bank")
-    ends = ((finish(loans), "9.9 here, 0.1.0 there"), (end_of(bank), "0.1.0 here, 9.9 there"))
+    loans, bank = parties.begin("loans", changed=other), parties.begin("bank")
+    ends = ((end_of(loans), "9.9 here, 0.1.0 there"), (end_of(bank), "0.1.0 here, 9.9 there"))
     for (code, _, errors), words in ends:
         assert code == MEETING, errors
         assert words in " ".join(errors.split())
@@ -194,12 +190,9 @@ engine_link.carry = speak_http
 
 def test_a_party_that_speaks_http_to_the_other_one_s_engine_is_named_by_it(tmp_path):
     parties = on_loopback(tmp_path)
-    changed = parties.command("loans")
-    changed[2] = HTTP_TO_THE_ENGINE + changed[2]
-    environment = {**os.environ, "COPUBLISH_HOME": str(parties.home("loans")), "PYTHONPATH": source_path()}
-    loans = subprocess.Popen(changed, cwd=parties.home("loans"), env=environment, stderr=subprocess.DEVNULL)
+    loans = parties.begin("loans", changed=HTTP_TO_THE_ENGINE)
     code, _, errors = parties.run("bank")
-    loans.wait(600)
+    end_of(loans)
     assert code == 6, errors
     assert "Party 'loans' sent no frame of the secure engine" in errors
     assert parties.charges("bank") == [], "its engine never met the other one, so nothing was reserved"
@@ -208,14 +201,14 @@ def test_a_party_that_speaks_http_to_the_other_one_s_engine_is_named_by_it(tmp_p
 def test_nobody_is_contacted_and_nothing_spent_without_consent(tmp_path):
     parties = on_loopback(tmp_path)
     command = [word for word in parties.command("bank") if word != "--yes"]
+    code, _, errors = end_of(Begun(command[3:], cwd=parties.home("bank")))
+    assert code == 1
+    assert "--yes" in errors
     environment = {**os.environ, "COPUBLISH_HOME": str(parties.home("bank")), "PYTHONPATH": os.pathsep.join(sys.path)}
-    settings = {"cwd": parties.home("bank"), "env": environment, "stdout": -1, "stderr": -1, "text": True}
-    piped = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=120, **settings)
-    assert piped.returncode == 1
-    assert "--yes" in piped.stderr
     ours, theirs = pty.openpty()  # a person at a terminal who says no
     os.write(ours, b"n\n")
-    asked = subprocess.Popen(command, **{**settings, "stdin": theirs, "stderr": theirs})
+    ends = {"stdin": theirs, "stdout": subprocess.DEVNULL, "stderr": theirs}
+    asked = subprocess.Popen(command, cwd=parties.home("bank"), env=environment, **ends)
     os.close(theirs)
     shown = b""
     with contextlib.suppress(OSError):  # the terminal is closed when the command has ended

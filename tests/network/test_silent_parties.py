@@ -6,9 +6,7 @@ Parties are frozen with SIGSTOP: the system still takes connections for them, an
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -36,7 +34,7 @@ from copublish.party.request import RunSettings
 from copublish.party.session import _told_loss
 from support import random_table
 from support.circle import SECONDS, Circle, identities_in
-from support.node import source_path
+from support.processes import Program
 from support.protocol import ANYTHING
 from support.waiting import wait_until
 
@@ -83,13 +81,12 @@ class Three:
             agreement = cp.agreement_from_mapping(mapping)
         (self.folder / "agreement.json").write_text(json.dumps(mapping))
         table = random_table(agreement, 90, np.random.default_rng(1))
-        self.processes: dict[str, subprocess.Popen[str]] = {}
+        self.processes: dict[str, Program] = {}
         self.frozen: list[psutil.Process] = []
         for number, party in enumerate(agreement.parties):
             table[number::3].to_parquet(self.folder / f"{party}.parquet")
             command = [sys.executable, "-c", RUN, str(self.folder), party, str(TIMEOUT_SECONDS)]
-            environment = {**os.environ, "PYTHONPATH": source_path()}
-            self.processes[party] = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+            self.processes[party] = Program(command)
 
     def freeze(self, party: str, moment: str) -> None:
         log = self.folder / f"{party}.jsonl"
@@ -106,7 +103,7 @@ class Three:
     def __exit__(self, *_: object) -> None:
         for process in self.processes.values():
             process.kill()
-        for process in self.frozen:  # one that stays frozen would hold the pipe that is read now
+        for process in self.frozen:  # one that stays frozen does not end
             with suppress(psutil.NoSuchProcess):
                 process.resume()
         for process in self.processes.values():

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import IO
+from subprocess import CompletedProcess, TimeoutExpired
 
-from copublish.cli import main
-from support.processes import context
+from support.processes import Program
+
+COMMAND_LINE = "import sys; from copublish.cli import main; sys.argv[0] = 'copublish'; main()"
 
 
 class Begun:
@@ -22,29 +22,33 @@ class Begun:
         cwd: The folder it runs in, and its COPUBLISH_HOME unless `home` says another.
         answers: What is typed while it runs.
         home: Its COPUBLISH_HOME.
+        changed: Code that changes the program before.
     """
 
     def __init__(
-        self, arguments: Sequence[object], *, cwd: Path | None = None, answers: str = "", home: Path | None = None
+        self,
+        arguments: Sequence[object],
+        *,
+        cwd: Path | None = None,
+        answers: str = "",
+        home: Path | None = None,
+        changed: str = "",
     ) -> None:
         self.words = ["copublish", *map(str, arguments)]
-        self._folder = tempfile.TemporaryDirectory(prefix="copublish-test-")
-        self._paths = [Path(self._folder.name) / name for name in ("stdin", "stdout", "stderr")]
-        self._paths[0].write_text(answers)
-        settings = {"COLUMNS": "120", "NO_COLOR": "1", "COPUBLISH_HOME": str(home or cwd or self._folder.name)}
-        arguments = (self.words, {**os.environ, **settings}, cwd or Path.cwd(), self._paths)
-        self._process = context().Process(target=_command, args=arguments)
-        self._process.start()
+        self._home = tempfile.TemporaryDirectory(prefix="copublish-test-")
+        settings = {"COLUMNS": "120", "NO_COLOR": "1", "COPUBLISH_HOME": str(home or cwd or self._home.name)}
+        command = (sys.executable, "-c", changed + COMMAND_LINE, *self.words[1:])
+        self._process = Program(command, cwd=cwd, env={**os.environ, **settings}, answers=answers)
 
     def finish(self, seconds: float = 120) -> CompletedProcess[str]:
         """Wait for its end."""
-        with self._folder:
-            self._process.join(seconds)
-            if self._process.exitcode is None:
+        with self._home:
+            try:
+                output, errors = self._process.communicate(seconds)
+            except TimeoutExpired:
                 self._process.kill()
-                raise AssertionError(f"{self.words} did not end: {self._paths[2].read_text()}")
-            output, errors = (path.read_text() for path in self._paths[1:])
-        return CompletedProcess(self.words, self._process.exitcode, output, errors)
+                raise AssertionError(f"{self.words} did not end: {self._process.said()[1]}") from None
+        return CompletedProcess(self.words, self._process.returncode or 0, output, errors)
 
 
 def run(
@@ -63,18 +67,3 @@ def run(
     assert code is None or done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done
-
-
-def _command(words: list[str], environment: Mapping[str, str], folder: Path, paths: list[Path]) -> None:
-    modes = ("r", "w", "w")
-    streams: list[IO[str]] = []
-    for number, (path, mode) in enumerate(zip(paths, modes, strict=True)):
-        with path.open(mode) as file:
-            os.dup2(file.fileno(), number)
-        streams.append(os.fdopen(number, mode, closefd=False))
-    sys.stdin, sys.stdout, sys.stderr = streams
-    sys.argv = words
-    os.environ.clear()
-    os.environ.update(environment)
-    os.chdir(folder)
-    main()

@@ -30,6 +30,7 @@ from copublish.release.folder import load_release
 from support.hosts import TwoHosts
 from support.many_parties import ManyParties, Together, many_on_loopback
 from support.node import DATASET, NAMES, TwoParties, free_port, on_loopback, source_path
+from support.processes import Program
 from support.waiting import alive, wait_until
 
 TIMEOUT_SECONDS = 30
@@ -88,7 +89,7 @@ class Stage:
     ) -> None:
         self.of_size = of_size
         self.parties, self.names, self.timeout_seconds = parties, parties.names, timeout_seconds
-        self.hosts, self.processes = hosts, dict[str, subprocess.Popen[str]]()
+        self.hosts, self.processes = hosts, dict[str, subprocess.Popen[str] | Program]()
         self.at_second_host = at_second_host
         self.errors: dict[str, str] = {}
         self.settling_seconds = 20.0
@@ -108,14 +109,13 @@ class Stage:
                     "PYTHONPATH": source_path(),
                     "TMPDIR": str(home / "tmp"),
                 },
-                "stdout": subprocess.DEVNULL,
-                "stderr": (home / "errors.txt").open("w"),
-                "text": True,
             }
+            errors = home / "errors.txt"
             command = self.parties.command(name, "--timeout", str(self.timeout_seconds), "--wait", str(WAIT_SECONDS))
             if self.hosts is None:
-                self.processes[name] = subprocess.Popen(command, **settings)
+                self.processes[name] = Program(command, errors=errors, **settings)
             else:
+                settings |= {"stdout": subprocess.DEVNULL, "stderr": errors.open("w"), "text": True}
                 self.processes[name] = self.hosts.start(int(name in self.at_second_host), command, **settings)
 
     def wait_for(self, party: str, phase: str) -> None:
@@ -199,7 +199,9 @@ class Stage:
                 outcome.broken.append(f"{name} does not name {who}: {self.errors[name][-300:]}")
         return outcome
 
-    def _wait_for_end(self, name: str, process: subprocess.Popen[str], seconds: float, outcome: Outcome) -> None:
+    def _wait_for_end(
+        self, name: str, process: subprocess.Popen[str] | Program, seconds: float, outcome: Outcome
+    ) -> None:
         try:
             process.wait(timeout=max(1.0, seconds))
         except subprocess.TimeoutExpired:

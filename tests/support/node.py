@@ -111,9 +111,9 @@ class TwoParties:
         settings: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(self.command(party, *options), cwd=home, env=environment, **{**settings, **popen})
 
-    def begin(self, party: str, *options: str) -> Begun:
-        """Start a party from a process that has loaded the program already."""
-        return Begun(self.command(party, *options)[3:], cwd=self.home(party))
+    def begin(self, party: str, *options: str, changed: str = "") -> Begun:
+        """Start a party from a process that has loaded the program already, and let code change that before."""
+        return Begun(self.command(party, *options)[3:], cwd=self.home(party), changed=changed)
 
     def run(self, party: str, *options: str) -> tuple[int, str, str]:
         """Run one party to the end; return its exit code, output and errors."""

@@ -8,6 +8,7 @@ import multiprocessing
 import random
 import zlib
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 from copublish.kernel.noise import geometric as coins
@@ -29,8 +30,14 @@ def short_form(name: str) -> Tables:
     """
     module = importlib.import_module(name)
     generator = random.Random(zlib.crc32(name.encode()))
-    started = multiprocessing.get_context("spawn") if name in COUNT_THEIR_CHILDREN else processes.PROCESSES
+    usual = multiprocessing.get_context
+    started = usual("spawn") if name in COUNT_THEIR_CHILDREN else processes.PROCESSES
+
+    def context(method: str | None = None) -> Any:
+        return started if method == "spawn" else usual(method)
+
     with (
+        patch.object(multiprocessing, "get_context", context),
         patch.object(coins, "os", SimpleNamespace(urandom=generator.randbytes)),
         patch.object(processes, "PROCESSES", started),
     ):
