@@ -66,7 +66,7 @@ WITHOUT_REPAIR = {"one_cell_each": any_cells, "places_of_each": any_places}
 class UncheckedEngine(SpuEngine):
     """The secure engine as it would be without checks. Never for a release that anyone sees."""
 
-    def _checked_table(self, down: Lines, across: Lines, n_records: int, packing: Packing) -> Secret:
+    def _checked_table(self, down: Lines, across: Lines, n_records: int) -> Secret:
         parts = [
             self._keep_parts((tile.x, tile.y, Call(product, (0, 1), {})), [(tile.x.shape[0], tile.y.shape[1])])[0]
             for tile in tiles(self._rank, down, across, n_records)

@@ -382,6 +382,28 @@ MUTATIONS: tuple[Mutation, ...] = (
             "test_a_table_is_opened_only_if_all_its_counts_with_their_noise_add_up_within_the_integers",
         ),
     ),
+    # --- event tables ---
+    Mutation(
+        "a sum of events by the order of the file",
+        "rows/event_functions.py",
+        'units = f"sum(CAST(round({within} * {UNITS}) AS HUGEINT) * n_rows)"',
+        'units = f"first(CAST(round({within} * {UNITS}) AS HUGEINT) * n_rows)"',
+        ("tests/unit/rows/test_events.py::test_the_order_of_events_does_not_matter",),
+    ),
+    Mutation(
+        "events of a person go to everybody",
+        "rows/event_functions.py",
+        'return f"SELECT person, {self._aggregate()} AS value FROM {rows} GROUP BY person"',
+        'return f"SELECT p.person, value FROM persons p, (SELECT {self._aggregate()} AS value FROM {rows})"',
+        ("tests/unit/rows/test_events.py::test_one_persons_events_change_that_person_alone",),
+    ),
+    Mutation(
+        "a table of events under two identifiers",
+        "agreement/derived.py",
+        "if known != identifier:",
+        "if False:",
+        ("tests/unit/rows/test_events.py::test_a_table_under_two_identifiers_is_refused",),
+    ),
 )
 
 

@@ -9,16 +9,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from copublish.errors import InvalidInputsError
     from copublish.party.detached.jobs import job, list_jobs, start_job
-    from copublish.party.detached.runs import BeforeRun, before_run, follow, list_runs, start, stop
+    from copublish.party.detached.runs import BeforeRun, before_run, data_of_run, follow, list_runs, start, stop
     from copublish.party.detached.status import Job, Run
+    from copublish.rows.sources import PartyData
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
             "copublish.errors": ("InvalidInputsError",),
             "copublish.party.detached.jobs": ("job", "list_jobs", "start_job"),
-            "copublish.party.detached.runs": ("BeforeRun", "before_run", "follow", "list_runs", "start", "stop"),
+            "copublish.party.detached.runs": (
+                "BeforeRun",
+                "before_run",
+                "data_of_run",
+                "follow",
+                "list_runs",
+                "start",
+                "stop",
+            ),
             "copublish.party.detached.status": ("Job", "Run"),
+            "copublish.rows.sources": ("PartyData",),
         },
     )
 
@@ -26,8 +36,10 @@ __all__ = [
     "BeforeRun",
     "InvalidInputsError",
     "Job",
+    "PartyData",
     "Run",
     "before_run",
+    "data_of_run",
     "follow",
     "job",
     "list_jobs",

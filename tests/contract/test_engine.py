@@ -33,7 +33,7 @@ from copublish.kernel.accounting.concentrated import Concentrated, ConcentratedM
 from copublish.kernel.accounting.cost import Cost, cost_of
 from copublish.kernel.accounting.disclosures import Disclosure, Measure, Select
 from copublish.kernel.ledger.ledger import Ledger, Limit, Reservation
-from copublish.kernel.programs.packing import Packing
+from copublish.kernel.programs.packing import Packing, taken_apart
 from copublish.kernel.secrets.computer import NO_CELL, Columns, Marks
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import Secret, SecretCounts
@@ -339,6 +339,27 @@ def test_pairs_of_two_parties_columns_equal_a_naive_loop(room: Room, scores: Any
             return engine.joint_pairs(owners, [] if own is None else list(own.T), (columns, columns), 30)
 
         expected = naive_pairs(cells[owners[0]].tolist(), cells[owners[1]].tolist(), scores)
+        fresh = type(room)(room.parties)
+        assert all(value(secret) == expected for secret in run(fresh, job).values())
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 12])
+def test_cells_that_share_lines_come_apart_to_counts_of_records(room: Room, lanes: int) -> None:
+    """Of one party; the other has a line for the records in which it is present."""
+    generator = np.random.default_rng(7)
+    for owner in range(2):
+        cells, present = some_cells(generator, 30), np.where(generator.random(30) < 0.8, 0, NO_CELL)
+
+        def job(engine: IdealEngine, owner: int = owner, cells: Any = cells, present: Any = present) -> Secret:
+            sides = [Columns(SIZES, lanes=lanes), Columns((1,))]
+            own = {owner: list(cells.T), 1 - owner: [present]}.get(number_of(engine), [])
+            packed = engine.joint_pairs((0, 1), own, (sides[owner], sides[1 - owner]), 30)
+            assert packed.shape == (sides[owner].lines, sides[1 - owner].lines)
+            return engine.compute(taken_apart, packed, sizes=SIZES, lanes=lanes)
+
+        lines = [(column, cell) for column, size in enumerate(SIZES) for cell in range(size)]
+        both = list(zip(cells.tolist(), present.tolist(), strict=True))
+        expected = [[sum(own[column] == cell and there == 0 for own, there in both)] for column, cell in lines]
         fresh = type(room)(room.parties)
         assert all(value(secret) == expected for secret in run(fresh, job).values())
 

@@ -25,7 +25,7 @@ from copublish.engines.spu.requests import Call
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Measure
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.programs.packing import Packing
+from copublish.kernel.programs.packing import Packing, taken_apart
 from copublish.kernel.secrets.computer import NO_CELL, Columns, Marks
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import SecretCounts
@@ -33,6 +33,7 @@ from support import SeededCoins, fragment_frames, random_table, repartition, see
 from support.spu import PARTIES, Pair, publish
 
 RECORDS, TARGETS, CELLS, COPIES = 300, 15, 3, 24
+CELLS_IN_LANES, LANES = 6, 3
 THIRD = pow(3, -1, 2**64)
 """One third in the ring of 64 bits."""
 
@@ -111,6 +112,15 @@ def measure_joined(engine: Any, argument: tuple[tuple[int, ...] | None, str]) ->
             secret = engine.joint_pairs((0, 1), [cells], (columns, columns), RECORDS)
             gate, ledger, disclosure = gate_of(engine, 1)
             counts = SecretCounts(secret, Packing(1))
+        elif kind.startswith("presence"):
+            columns = [Columns((CELLS_IN_LANES,), lanes=LANES), Columns((1,))]
+            owner = PARTIES.index(kind.removeprefix("presence for "))
+            own = cells if engine.party == PARTIES[owner] else np.zeros_like(cells)
+            sides = (columns[owner], columns[1 - owner])
+            packed = engine.joint_pairs((0, 1), [own], sides, RECORDS)
+            secret = engine.compute(taken_apart, packed, sizes=(CELLS_IN_LANES,), lanes=LANES)
+            gate, ledger, disclosure = gate_of(engine, CELLS_IN_LANES)
+            counts = SecretCounts(secret, Packing(1))
         else:
             packing = Packing(CELLS, lanes=3 if kind == "packed" else 1)
             places = cells if engine.party == PARTIES[1] else None
@@ -126,12 +136,22 @@ def measure_joined(engine: Any, argument: tuple[tuple[int, ...] | None, str]) ->
 
 
 def cases() -> list[Any]:
-    """Every row at every party, in tables and in sums of scores; packed ones have one element for all cells."""
+    """Every row at every party, in tables and in sums of scores; packed ones have one element for all cells.
+
+    Where one party's cells share lines and the other has a line for its presence, the first has two lines.
+    """
     found = [(row, cheat, kind) for row in ROWS for cheat in range(2) for kind in ("counts", "scores")]
     return (
         found
         + [(row, 1, "packed") for row, numbers in ROWS.items() if len(numbers) == 1]
         + [("two lanes", 1, "packed")]
+        + [
+            (row, cheat, f"presence for {owner}")
+            for row, numbers in [*ROWS.items(), ("two lanes", (0,))]
+            for cheat, party in enumerate(PARTIES)
+            for owner in PARTIES
+            if len(numbers) <= (2 if party == owner else 1)
+        ]
     )
 
 
@@ -145,7 +165,7 @@ def test_a_person_who_is_not_in_one_cell_ends_the_run_before_anything_is_opened(
         assert disclosed == 0
 
 
-@pytest.mark.parametrize("kind", ["counts", "packed", "scores"])
+@pytest.mark.parametrize("kind", ["counts", "packed", "scores", *(f"presence for {owner}" for owner in PARTIES)])
 def test_honest_inputs_and_people_in_no_cell_are_opened(pair, kind):
     for row in (None, (0,)):
         assert pair.do(measure_joined, (row, kind), (row, kind)) == [("opened", 1)] * 2
@@ -188,7 +208,7 @@ def table_in_tiles(engine: Any, doubled: bool) -> tuple[list[int], bool]:
         if doubled and engine.party == PARTIES[1]:
             line, record, value = (np.append(*both) for both in ((cells, size - 1), (people, 0), (people * 0 + 1, 1)))
             lines = Lines(lines.sizes, None, line, record, value)
-        table = engine._checked_table(rows, lines, RECORDS, Packing(1))
+        table = engine._checked_table(rows, lines, RECORDS)
     wrong = engine._open(engine.take_checks())
     expected = np.zeros((2, size), dtype=np.int64)
     expected[0] = np.bincount(cells, minlength=size)

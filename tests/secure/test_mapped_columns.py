@@ -10,7 +10,7 @@ import pytest
 
 import copublish as cp
 from copublish.rows.mapping import read_mapping
-from copublish.rows.sources import MappedSource
+from copublish.rows.sources import PartyData
 from support import random_table, repartition, seeded, simulate_with, small_mapping
 
 MAPPING = """\
@@ -56,7 +56,7 @@ def own(folder: Path) -> Path:
 def test_a_release_from_own_columns_is_the_release_from_agreed_ones(agreed: cp.Agreement, tmp_path: Path) -> None:
     frames = tables(agreed)
     wanted = simulate_with(agreed, frames, seeded(agreed.party_names, 5))
-    mapped = MappedSource(as_the_bank_has_it(frames["p0"]), read_mapping(own(tmp_path)))
+    mapped = PartyData(as_the_bank_has_it(frames["p0"]), mapping=read_mapping(own(tmp_path)))
     found = simulate_with(agreed, {**frames, "p0": mapped}, seeded(agreed.party_names, 5))
     assert found.files() == wanted.files()
     words = b"".join(found.files().values())
@@ -67,7 +67,7 @@ def test_with_a_wrong_unit_it_is_another_one(agreed: cp.Agreement, tmp_path: Pat
     frames = tables(agreed)
     path = own(tmp_path)
     path.write_text(path.read_text().replace("0.01", "0.1"))
-    mapped = MappedSource(as_the_bank_has_it(frames["p0"]), read_mapping(path))
+    mapped = PartyData(as_the_bank_has_it(frames["p0"]), mapping=read_mapping(path))
     found = simulate_with(agreed, {**frames, "p0": mapped}, seeded(agreed.party_names, 5))
     assert found.files() != simulate_with(agreed, frames, seeded(agreed.party_names, 5)).files()
 

@@ -547,6 +547,19 @@ MISTAKES = [
         expect=["records.identifier_rules: write a list", "'ignore-case'"],
     ),
     Mistake(
+        "rule of a part that the identifier has not",
+        (
+            'identifier = "customer"',
+            'identifier = ["surname", "born"]\nidentifier_rules = { surnam = ["ignore-case"] }',
+        ),
+        expect=["records.identifier_rules.surnam: this is no part of the identifier", "Did you mean 'surname'?"],
+    ),
+    Mistake(
+        "match key that nobody gets to",
+        ('identifier = "customer"', 'match_keys = [["customer"], ["customer", "born"]]'),
+        expect=["records.match_keys.1:", "all of the earlier key [customer]", "Put it first"],
+    ),
+    Mistake(
         "identifier rules misspelt",
         ('identifier = "customer"', 'identifier = "customer_id"\nidentifer_rules = ["ignore-case"]'),
         expect=["records.identifer_rules: there is no such key", "did you mean 'identifier_rules'"],

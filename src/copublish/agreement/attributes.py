@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
+from copublish.agreement.derived import Derived
 from copublish.agreement.domain import (
     MISSING_LABEL,
     ROOT_LABEL,
@@ -94,6 +95,7 @@ class CategoricalAttribute(Section):
         missing: `category`, or the value that a missing one becomes.
         unlisted: The value that any other one becomes.
         missing_spellings: Texts that stand for a missing value; those of [records] if it says nothing.
+        derived: How it follows from a table of events; none if it is a column of the data.
     """
 
     kind: Literal["categorical"]
@@ -103,6 +105,7 @@ class CategoricalAttribute(Section):
     unlisted: str = OTHER_LABEL
     missing_spellings: Spellings = None
     held_by: PartyNames | None = None
+    derived: Derived | None = None
 
     @model_validator(mode="after")
     def _check_tree(self) -> CategoricalAttribute:
@@ -201,6 +204,7 @@ class NumericalAttribute(Section):
         missing: `category`, or the number that a missing or unreadable one becomes.
         out_of_bounds: What becomes of a number past the bounds: the nearer bound.
         missing_spellings: Texts that stand for a missing value; those of [records] if it says nothing.
+        derived: How it follows from a table of events; none if it is a column of the data.
     """
 
     kind: Literal["numerical"]
@@ -211,6 +215,7 @@ class NumericalAttribute(Section):
     out_of_bounds: Literal["clamp"] = "clamp"
     missing_spellings: Spellings = None
     held_by: PartyNames | None = None
+    derived: Derived | None = None
 
     @field_validator("bounds", mode="before")
     @classmethod

@@ -22,6 +22,7 @@ from pydantic_core import ErrorDetails
 from copublish.agreement.attributes import CategoricalAttribute, ClassAttribute, Grid, NumericalAttribute
 from copublish.agreement.budget import ColumnBudget
 from copublish.agreement.computation import Computation
+from copublish.agreement.derived import Derived, Where
 from copublish.agreement.model import Agreement, Privacy, Records
 from copublish.agreement.parties import AgreedNetwork, Party
 from copublish.agreement.settings import MechanismSettings, known_settings, names_of_mechanisms
@@ -283,6 +284,8 @@ MODELS: dict[str, type[BaseModel]] = {
     "network": AgreedNetwork,
     "parties": Party,
     "grid": Grid,
+    "derived": Derived,
+    "where": Where,
     "categorical": CategoricalAttribute,
     "numerical": NumericalAttribute,
 }
@@ -293,6 +296,8 @@ def _sentences(error: ErrorDetails) -> list[str]:
     steps = [str(step) for step in error["loc"] if step != "[key]"]
     if steps[:1] == ["attributes"] and len(steps) > 2:
         del steps[2]  # the kind, which pydantic puts between an attribute and its keys
+    if steps[:2] in (["records", "identifier"], ["records", "identifier_rules"]) and len(steps) > 2:
+        del steps[2]  # the form of a value, which pydantic puts there as well
     place = ".".join(steps)
     kind, context = error["type"], error.get("ctx", {})
     if kind == "missing":
@@ -347,6 +352,8 @@ def _complaint(error: ErrorDetails, steps: list[str]) -> str:
 TABLES = {
     "parties": "write one section per organization, like [parties.bank]",
     "grid": "write where it may be split, like grid = { step = 5 }",
+    "derived": 'write how it follows from a table of events, like derived = { from = "visits", as = "count" }',
+    "where": 'write one condition, like where = { column = "ward", equals = "A" }',
     "taxonomy": 'write a tree like {"ANY": {"cook": {}, "clerk": {}}}, or use values = ["cook", "clerk"]',
 }
 

@@ -14,15 +14,17 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Literal, TypeVar, get_args
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, field_validator, model_validator
 
 from copublish.agreement.attributes import Attribute, ClassAttribute, NumericalAttribute, distinct
 from copublish.agreement.budget import ColumnBudget
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
+from copublish.agreement.derived import Derived
 from copublish.agreement.domain import CategoricalDomain, Domain, flat_taxonomy
 from copublish.agreement.encoding_rules import ColumnRule, rule_of_attribute, rule_of_class
+from copublish.agreement.identifiers import Identified
 from copublish.agreement.parties import AgreedNetwork, Party
 from copublish.agreement.rules import broken_rules
 from copublish.agreement.section import BudgetShare, Number, Section, Whole, refuse_bool
@@ -86,14 +88,11 @@ MIN_DELTA, MAX_DELTA = Fraction(1, 10**12), Fraction(1, 10**3)
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Names that stand in commands and files: letters, digits, '.', '_' and '-'."""
-IdentifierRule = Literal["ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros"]
 
 
-class Records(Section):
+class Records(Identified):
     """Which records the release is about, and what is public about them."""
 
-    identifier: str | None = Field(default=None, min_length=1)
-    identifier_rules: tuple[IdentifierRule, ...] = ()
     alignment: Literal["identifier", "row-order"] = "identifier"
     compared_by: str | None = None
     """The party without data that compares the owners' pseudonyms; without it the owners compare among themselves."""
@@ -104,13 +103,6 @@ class Records(Section):
     expected: Whole = Field(gt=0, le=MAX_EXPECTED)
     public: StrictBool = False
     missing_spellings: tuple[str, ...] = ("", "?", "NA")
-
-    @field_validator("identifier_rules")
-    @classmethod
-    def _check_rules(cls, rules: tuple[IdentifierRule, ...]) -> tuple[IdentifierRule, ...]:
-        if repeated := [rule for rule, times in Counter(rules).items() if times > 1]:
-            raise ValueError(f"name each rule once; these are listed twice: {', '.join(map(repr, repeated))}")
-        return tuple(rule for rule in get_args(IdentifierRule) if rule in rules)  # their order means nothing
 
     @field_validator("membership")
     @classmethod
@@ -392,7 +384,7 @@ class Agreement(Section):
     @property
     def compared_identifiers(self) -> int | None:
         """How many identifiers of each owner are compared where every party has other people; none where none are."""
-        if self.partition != "horizontal" or self.records.identifier is None:
+        if self.partition != "horizontal" or not self.records.keys:
             return None
         return self.most_listed
 
@@ -434,6 +426,16 @@ class Agreement(Section):
     def columns_of(self, party: str) -> tuple[str, ...]:
         """The attributes, then the class, of which a party holds cells."""
         return tuple(column for column in self.columns if party in self.holders(column))
+
+    def derived_at(self, party: str) -> dict[str, Derived]:
+        """The attributes that a party derives from events, with how."""
+        own = ((column, self.attributes[column].derived) for column in self.attributes if party in self.holders(column))
+        return {column: derived for column, derived in own if derived is not None}
+
+    def read_at(self, party: str) -> tuple[str, ...]:
+        """The columns of a party that are in its data: those that it does not derive."""
+        derived = self.derived_at(party)
+        return tuple(column for column in self.columns_of(party) if column not in derived)
 
     def canonical(self) -> str:
         """The agreement in the one spelling that is hashed."""

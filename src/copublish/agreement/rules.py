@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from copublish.agreement.attributes import OTHER_LABEL, CategoricalAttribute
 from copublish.agreement.budget import broken_budget_rules
 from copublish.agreement.computation import broken_engine_rules
+from copublish.agreement.derived import broken_derivation_rules
 from copublish.agreement.domain import MISSING_LABEL, NumericalDomain
+from copublish.agreement.identifiers import broken_identifier_rules
 from copublish.agreement.membership import broken_membership_rules
 from copublish.agreement.names import as_seen, look_alikes
 from copublish.agreement.parties import broken_network_rules
@@ -44,6 +46,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_missing_values(agreement),
         *_encoding(agreement),
         *_numbers(agreement),
+        *broken_derivation_rules(agreement),
         *broken_budget_rules(agreement),
         *_delta(agreement),
         *_class_disagreement(agreement),
@@ -106,11 +109,6 @@ def _column_names(agreement: Agreement) -> Iterator[str]:
             yield f"{place}: '{twin}' differs from it in case alone, which sources ignore. Rename one of them"
         elif twin != column:
             yield f"{ascii(place)[1:-1]}: {LOOKS_LIKE.format(name=ascii(twin))}"
-    identifier = agreement.records.identifier
-    if identifier is not None and identifier in agreement.attributes:
-        yield f"attributes.{identifier}: this is the identifier; it is never published. Remove it here"
-    if identifier is not None and identifier == agreement.class_name:
-        yield f"class.name: '{identifier}' is the identifier; the class must be another column"
 
 
 def _holders(agreement: Agreement) -> Iterator[str]:
@@ -164,18 +162,14 @@ def _records(agreement: Agreement) -> Iterator[str]:
         )
     if agreement.partition == "horizontal" and records.alignment == "row-order":
         yield 'records.alignment: horizontal data are not joined, so "row-order" means nothing here. Remove it'
-    if records.identifier_rules and records.identifier is None:
-        yield (
-            "records.identifier_rules: they say how identifiers are compared, but the agreement names no identifier. "
-            'Name its column, like identifier = "customer_id", or remove the rules'
-        )
-    if records.alignment == "row-order" and records.identifier is not None:
+    yield from broken_identifier_rules(agreement)
+    if records.alignment == "row-order" and records.keys:
         yield (
             "records.identifier: records that are joined by their order are not told apart by an identifier. Remove "
             'it, or remove alignment = "row-order"'
         )
     joined = agreement.partition != "horizontal" and records.alignment == "identifier"
-    if joined and records.identifier is None:
+    if joined and not records.keys:
         yield (
             f"records.identifier: a {agreement.partition} release joins records by an identifier. Name its column, "
             'or write alignment = "row-order" if every party has the same people in the same order'

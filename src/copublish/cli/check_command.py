@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
     app.command("check")(check)
 
 
-@with_options("party", "columns", "accept")
+@with_options("party", "columns", "accept", "events")
 def check(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
     *,
@@ -60,6 +60,8 @@ def check(
 
     Example: copublish check agreement.toml --data bank.parquet
 
+    Example: copublish check agreement.toml --data patients.csv --events visits=visits.csv
+
     Example: copublish check agreement.toml --since approved.toml
 
     Example: copublish check agreement.toml --party loans --data postgresql://reader@db.example/lending --table loans
@@ -72,10 +74,10 @@ def check(
     if changed is not None and output is not Format.JSON:
         _print_changes(changed, results_console())  # also of a draft that is no agreement yet
     source = None if data is None else source_from(data, table)
-    asked = None if source is None else resolved(agreement, given)
+    asked = None if source is None else resolved(agreement, given, data=source)
     agreed, party = (load_agreement(agreement), None) if asked is None else (asked.agreement, asked.party)
-    mapping = None if asked is None else asked.request.columns
-    checked = check_data(agreed, party, source, columns=mapping, accept="accept" in given, strict=strict, rows=rows)
+    to_check, mapping = (None, None) if asked is None else (asked.request.data, asked.request.columns)
+    checked = check_data(agreed, party, to_check, columns=mapping, accept="accept" in given, strict=strict, rows=rows)
     if checked.problems:
         raise FragmentError(checked.party, checked.problems)
     if output is Format.JSON:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from copublish.errors import OptionError
-from copublish.party.options import Address, Declared, options_of
+from copublish.party.options import Address, Declared, Places, options_of
 from copublish.party.request import ResolvedRun, RunRequest
 
 R = TypeVar("R")
@@ -48,7 +48,7 @@ def with_options(*names: str, declaration: type = RunRequest) -> Callable[[Calla
 
 def _parameter(option: Declared) -> inspect.Parameter:
     is_switch = option.type is bool
-    typed = str if option.type == Address else option.type
+    typed = {Address: str, Places: list[str]}.get(option.type, option.type)
     shown = typer.Option(option.flag, help=option.help, min=option.option.at_least)
     return inspect.Parameter(
         option.name,
@@ -60,7 +60,7 @@ def _parameter(option: Declared) -> inspect.Parameter:
 
 def _read(option: Declared, typed: object) -> Any:
     try:
-        return None if typed is None or typed is False else option.read(typed)
+        return None if typed is None or typed is False or typed == [] else option.read(typed)
     except ValueError as exc:
         raise typer.BadParameter(str(exc), param_hint=option.flag) from None
 

@@ -26,6 +26,7 @@ from copublish.cli.terminal import (
 from copublish.kernel.certificate.build import warning_of
 from copublish.kernel.ledger.ledger import Entry, Ledger, open_existing_ledger
 from copublish.party.local.simulation import simulate as run_simulation
+from copublish.party.request import with_events
 from copublish.release.folder import refuse_existing
 from copublish.rows.sources import KINDS_OF_DATA, source_from
 
@@ -51,6 +52,12 @@ def simulate(
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
     table: Annotated[
         list[str] | None, typer.Option(help="PARTY=TABLE for a party whose data are in a database.")
+    ] = None,
+    events: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="PARTY:NAME=PLACE for an event table of the agreement: a file, or a table of the party's database."
+        ),
     ] = None,
     columns: Annotated[
         list[str] | None,
@@ -86,6 +93,7 @@ def simulate(
     columns_of = parse_pairs(columns or [], "--columns")
     if unknown := set(columns_of) - set(data_of):
         raise typer.BadParameter(f"there is no --data for {', '.join(sorted(unknown))}", param_hint="--columns")
+    places = _event_places(events or [], data_of)
     ledger_files = parse_pairs(ledger or [], "--ledger")
     refuse_existing(out, overwrite=force)
     agreed = load_agreement(agreement)
@@ -94,7 +102,10 @@ def simulate(
         raise typer.BadParameter(f"give one for every party: {', '.join(agreed.owners)}", param_hint="--ledger")
     for file in ledger_files.values():
         open_existing_ledger(Path(file), agreed.dataset).close()
-    sources = {party: source_from(value, table_of.get(party)) for party, value in data_of.items()}
+    sources = {
+        party: with_events(agreed, party, source_from(value, table_of.get(party)), places.get(party))
+        for party, value in data_of.items()
+    }
     with progress_bars() as progress, telling_what_ledgers_have(lambda: _charges(ledger_files)):
         release = run_simulation(
             agreed,
@@ -124,6 +135,17 @@ def simulate(
         f"Released {release.size_words} to {out}. See: copublish show {out}",
         markup=False,
     )
+
+
+def _event_places(events: list[str], data_of: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Where event tables are, by party and name."""
+    found: dict[str, dict[str, str]] = {}
+    for whose, place in parse_pairs(events, "--events").items():
+        party, separator, name = whose.partition(":")
+        if not separator or not name or party not in data_of:
+            raise typer.BadParameter("write PARTY:NAME=PLACE, for a party with --data", param_hint="--events")
+        found.setdefault(party, {})[name] = place
+    return found
 
 
 def _charges(ledger_files: Mapping[str, str]) -> dict[str, list[Entry]]:

@@ -174,7 +174,9 @@ def engine_for(
     if recorder is not None and isinstance(engine, SpuNode):
         engine.record(recorder)
     if agreement.compares_people and messenger is not None:
-        engine.comparison = comparison_by(messenger, agreement.owners, agreement.helper, at_most=agreement.most_listed)
+        # Where membership is hidden, every list has the length that the agreement says of its owner.
+        most = None if agreement.hides_membership else agreement.most_listed
+        engine.comparison = comparison_by(messenger, agreement.owners, agreement.helper, at_most=most)
     return engine
 
 

@@ -191,7 +191,8 @@ class IdealEngine(Roles):
         def count(parts: list[Sequence[IntArray]]) -> IntArray:
             sides = [(parts[owner], own) for owner, own in zip(owners, columns, strict=True)]
             if columns[0].scores is None:
-                return _pairs(*(zip(cells, own.sizes, strict=True) for cells, own in sides))
+                counts = _pairs(*(zip(cells, own.sizes, strict=True) for cells, own in sides))
+                return _packed(_packed(counts, columns[0]).T, columns[1]).T
             down, across = (_scores_of_records(cells, own) for cells, own in sides)
             return cast(IntArray, down @ across.T)
 
@@ -339,6 +340,13 @@ def _pairs(one: Iterable[tuple[IntArray, int]], other: Iterable[tuple[IntArray, 
     """Count records by every two cells, one of each of two lists of columns, leaving out those that are in no cell."""
     others = list(other)
     return np.block([[_pair(a, m, b, n) for b, n in others] for a, m in one])
+
+
+def _packed(counts: IntArray, columns: Columns) -> IntArray:
+    """Rows of counts, one for each cell of some columns, as lines that cells share."""
+    parts = np.split(counts, np.cumsum(columns.sizes)[:-1])
+    packed = [Packing(size, columns.lanes).pack(np, part.T).T for size, part in zip(columns.sizes, parts, strict=True)]
+    return np.concatenate(packed)
 
 
 def _pair(a: IntArray, n_a: int, b: IntArray, n_b: int) -> IntArray:

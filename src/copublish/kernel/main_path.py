@@ -38,7 +38,7 @@ from copublish.kernel.ledger.ledger import Ledger, Reservation
 from copublish.kernel.noise.health import refuse_broken_generator
 from copublish.kernel.plan import Outlet, Publishable, RunnablePlan
 from copublish.kernel.records.alignment import align_records, too_few_common
-from copublish.kernel.records.comparison import record_comparison, within_agreed_length
+from copublish.kernel.records.comparison import own_commitment, record_comparison, within_agreed_length
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.engine import Engine
@@ -130,7 +130,9 @@ def run_release(
             out of the data set.
     """
     refuse_broken_generator()
-    fragment = within_agreed_length(plan.agreement, fragment, ledger)  # first of all: later it could be timed
+    # First of all, because both take the longer, the more people are listed, and later the others could time it.
+    fragment = within_agreed_length(plan.agreement, fragment, ledger)
+    commitment = own_commitment(plan.agreement, fragment, ledger)
     agreement, progress, cost = plan.agreement, context.progress, plan.cost()
     signing.gather(agreement, engine, ledger)
     refuse_by_ledger(plan, fragment.party, ledger)
@@ -139,7 +141,7 @@ def run_release(
     day = _agreed_date(engine)
     audit = agreed_audit(context.audit, engine, context.notice)
     groups = sorted({group for told in engine.exchange(KEY_EXCHANGE, list(context.key_exchange)) for group in told})
-    table = _aligned(plan, signing, fragment, engine, ledger, context)
+    table = _aligned(plan, signing, fragment, commitment, engine, ledger, context)
     with (
         _cheaters_locked_out(agreement, fragment.party, ledger),
         ledger.reserve(
@@ -168,12 +170,18 @@ def run_release(
 
 
 def _aligned(
-    plan: RunnablePlan, signing: Signing[Any], fragment: Fragment, engine: Engine, ledger: Ledger, context: RunContext
+    plan: RunnablePlan,
+    signing: Signing[Any],
+    fragment: Fragment,
+    commitment: str | None,
+    engine: Engine,
+    ledger: Ledger,
+    context: RunContext,
 ) -> JointTable:
     """The rows that all parties compute with, after the ledger was told that people are compared."""
     agreement = plan.agreement
     context.progress("alignment", 0, 1)
-    for changed in record_comparison(agreement, fragment, engine, ledger):
+    for changed in record_comparison(agreement, fragment, engine, ledger, commitment):
         context.notice(changed)
     _charge_membership(agreement, signing, engine, ledger)
     with _cheaters_locked_out(agreement, fragment.party, ledger):

@@ -14,8 +14,12 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin
 
 from copublish.errors import OptionError
+from copublish.rows.sources import names_file
 
 T = TypeVar("T")
+
+Places = dict[str, str]
+"""Files, or tables of a database, by the names that an agreement has for them."""
 
 Address = tuple[str, int]
 """Where a program listens: a name or number of a host, and a port."""
@@ -41,7 +45,7 @@ class Option:
     flag: str | None = None
     at_least: int | None = None
     words: tuple[str, ...] = ()
-    example: str | int | None = None
+    example: str | int | Places | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +97,9 @@ class Declared:
         return KINDS[self.type].write(value)
 
     def absolute(self, value: Any, folder: Path) -> Any:
-        """A value whose path, if it is one, does not depend on the current folder."""
+        """A value whose path, if it is one, does not depend on the current folder; of places, those that are files."""
+        if self.type == Places:
+            return {name: _absolute_place(place, folder) for name, place in value.items()}
         is_path = isinstance(value, Path) and str(value) not in self.option.words
         return folder / value if is_path else value
 
@@ -113,6 +119,29 @@ def _of_type(kind: type, words: str) -> Callable[[Any], Any]:
         return value
 
     return read
+
+
+def places_of(value: Any) -> Places:
+    """Places by name, from a table of them or from texts NAME=PLACE.
+
+    Raises:
+        ValueError: If it is neither, or a name stands twice.
+    """
+    if isinstance(value, Mapping):
+        pairs = [(name, str(place) if isinstance(place, Path) else place) for name, place in value.items()]
+    else:
+        texts = value if isinstance(value, list | tuple) else [value]
+        pairs = [text.partition("=")[::2] if isinstance(text, str) else ("", "") for text in texts]
+    # What was written is not repeated: it can be an address with a password.
+    if not all(isinstance(part, str) and part for pair in pairs for part in pair):
+        raise ValueError("write NAME=PLACE, like visits=visits.parquet")
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a name stands twice")
+    return dict(pairs)
+
+
+def _absolute_place(place: str, folder: Path) -> str:
+    return str(folder / Path(place).expanduser()) if names_file(place) else place
 
 
 def _path(value: Any) -> Path:
@@ -154,6 +183,7 @@ KINDS: Mapping[Any, Kind] = {
     str: Kind(_of_type(str, "a text, in quotes")),
     Path: Kind(_path, str),
     Address: Kind(address_of, _address_text),
+    Places: Kind(places_of),
 }
 
 

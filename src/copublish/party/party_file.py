@@ -74,4 +74,7 @@ def _comment(text: str) -> list[str]:
 
 def _toml(declared: Declared) -> str:
     example = declared.option.example
+    if isinstance(example, dict):
+        places = ", ".join(f'{name} = "{place}"' for name, place in example.items())
+        return f"{{ {places} }}"
     return str(example) if isinstance(example, int) else f'"{example}"'

@@ -19,11 +19,20 @@ from copublish.party.audit_file import default_audit_file
 from copublish.party.keys.identity import CERTIFICATE_FILE, certificates_in, common_name, identity_folder
 from copublish.party.log import SYSLOG, TO_STDERR
 from copublish.party.network.proxy import Proxy, WayOut, proxy_from
-from copublish.party.options import Address, Option, build, given_in, options_of, to_json
+from copublish.party.options import Address, Option, Places, build, given_in, options_of, to_json
 from copublish.party.party_file import read_party_file
 from copublish.release.evidence.approvals import default_approvals_folder
 from copublish.rows.database import DatabaseTable, scheme_of
-from copublish.rows.sources import Source, mapped, source_from
+from copublish.rows.sources import (
+    PartyData,
+    PlainSource,
+    Source,
+    events_of,
+    mapped,
+    names_file,
+    plain,
+    source_from,
+)
 
 DEFAULT_OUT = "release"
 
@@ -146,6 +155,7 @@ class RunOptions(TypedDict, total=False):
     overwrite: bool
     again: bool
     accept: bool
+    events: Mapping[str, str | Path] | None
     identity: str | Path | None
     signer: str | Path | None
     approvals: str | Path | None
@@ -167,7 +177,7 @@ class RunRequest:
     Attributes:
         agreement: The agreement, or its file.
         data: The party's data; none for a party that holds none.
-        party, out, ledger, log, columns, overwrite, again, accept: Options.
+        party, out, ledger, log, columns, overwrite, again, accept, events: Options.
         keys, network, compute: Options by what they are about.
     """
 
@@ -206,6 +216,14 @@ class RunRequest:
     accept: Annotated[
         bool, Option(help="The data are right, although rules change or leave out much of them.", flag="--accept")
     ] = False
+    events: Annotated[
+        Places | None,
+        Option(
+            help="NAME=PLACE for an event table of the agreement: a file, or a table of the database that has the "
+            "data. May be repeated.",
+            example={"visits": "/srv/data/visits.parquet"},
+        ),
+    ] = None
     keys: Keys = field(default_factory=Keys)
     network: Network = field(default_factory=Network)
     compute: Compute = field(default_factory=Compute)
@@ -231,7 +249,9 @@ class RunRequest:
         """
         if isinstance(self.agreement, Agreement):
             raise OptionError("agreement", "a run in a process of its own needs the agreement's file")
-        return {"agreement": str(self.agreement), **_data_to_json(self.data), "options": to_json(self)}
+        options = to_json(self) | ({"events": places} if (places := _places_of(self.data)) else {})
+        people = None if self.data is None else plain(self.data)
+        return {"agreement": str(self.agreement), **_data_to_json(people), "options": options}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "RunRequest":
@@ -263,7 +283,10 @@ class RunRequest:
         }
         options = options_of(RunRequest)
         absolute = {name: options[name].absolute(value, Path.cwd()) for name, value in values.items()}
-        request = RunRequest.of(file or agreement, absolute, _absolute_source(self.data))
+        data = self.data
+        if data is not None:
+            data = with_events(agreement, party, _absolute_source(data), absolute.get("events"))
+        request = RunRequest.of(file or agreement, absolute, data)
         return ResolvedRun(agreement=agreement, party=party, request=request)
 
 
@@ -461,7 +484,56 @@ def _name_in(identity: Path) -> list[str]:
         return []
 
 
-def _absolute_source(data: "Source | None") -> "Source | None":
+def with_events(agreement: Agreement, party: str, data: "Source", places: Places | None) -> "Source":
+    """A party's data with those event tables that the agreement derives columns from.
+
+    Args:
+        agreement: The agreement.
+        party: Whose data.
+        data: The rows of people; tables that are there already stay.
+        places: Where tables are: a file, or a table of the database that has the rows of people.
+    """
+    wanted = {derived.source for derived in agreement.derived_at(party).values()}
+    people, found = plain(data), dict(events_of(data))
+    for name, place in (places or {}).items():
+        if name in wanted and name not in found:
+            database = people.database if isinstance(people, DatabaseTable) and not names_file(place) else None
+            found[name] = source_from(place) if database is None else DatabaseTable(database, place)
+    if not found:
+        return data
+    return replace(data, events=found) if isinstance(data, PartyData) else PartyData(people, found)
+
+
+def _places_of(data: "Source | None") -> Places:
+    """Where event tables are, as text.
+
+    Raises:
+        SourceError: If one is neither a file nor a table of the database that has the rows of people.
+    """
+    if data is None:
+        return {}
+    people, places = plain(data), Places()
+    for name, table in events_of(data).items():
+        if isinstance(table, DatabaseTable) and isinstance(people, DatabaseTable) and table.database == people.database:
+            places[name] = table.table
+        elif isinstance(table, str | Path):
+            places[name] = str(table)
+        else:
+            raise SourceError(
+                f"A run in a process of its own reads the event table '{name}' itself: name a file, or a table of the "
+                "database that has the data."
+            )
+    return places
+
+
+def _absolute_source(data: "Source") -> "Source":
+    if isinstance(data, PartyData):
+        events = {name: _absolute_plain(table) for name, table in data.events.items()}
+        return replace(data, data=_absolute_plain(data.data), events=events)
+    return _absolute_plain(data)
+
+
+def _absolute_plain(data: PlainSource) -> PlainSource:
     if isinstance(data, DatabaseTable):
         is_file = scheme_of(data.database) is None
         return replace(data, database=Path(data.database).absolute()) if is_file else data

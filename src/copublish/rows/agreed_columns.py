@@ -139,9 +139,8 @@ def column_problems(
         own_names: Those names, as the party's mapping has them.
     """
     own_names = own_names or {}
-    wanted = list(agreement.columns_of(party))
-    if (identifier := agreement.records.identifier) is not None:
-        wanted.append(identifier)
+    derived = agreement.derived_at(party)
+    wanted = [*agreement.read_at(party), *agreement.records.identifier_columns]
     # Names in the data are not repeated: in a file without a header they are somebody's values.
     problems = [
         f"Column '{column}' is agreed but not in the data. Names must match exactly; a CSV needs a header line."
@@ -158,6 +157,12 @@ def column_problems(
             *problems,
         ]
     problems += ambiguous_columns(wanted, present)
+    problems += [
+        f"Column '{column}' is in the data, and by the agreement it is derived from the event table "
+        f"'{derived[column].source}'. Leave the column out, or remove 'derived'."
+        for column in present
+        if column in derived
+    ]
     for column in present:
         if column in agreement.attributes and party not in agreement.holders(column):
             holders = " and ".join(f"'{name}'" for name in agreement.holders(column))
@@ -172,7 +177,10 @@ def looks_like_data_of(agreement: Agreement, present: Sequence[str]) -> str | No
     """The party most of whose own columns are in data that have hardly any of the others'; none if it is not clear."""
     shares = {}
     for party in agreement.owners:
-        own = [column for column in agreement.attributes if agreement.holders(column) == (party,)]
+        derived = agreement.derived_at(party)
+        own = [
+            column for column in agreement.attributes if agreement.holders(column) == (party,) and column not in derived
+        ]
         shares[party] = sum(column in present for column in own) / len(own) if own else 0.0
     best = max(shares, key=lambda party: shares[party])
     others = [share for party, share in shares.items() if party != best]

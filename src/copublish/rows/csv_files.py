@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from copublish.errors import SourceError
 from copublish.rows.duckdb_settings import only
-from copublish.rows.encoding import BLANKS, Need
+from copublish.rows.encoding import BLANKS, Need, ReadsAs
 
 if TYPE_CHECKING:
     import duckdb
@@ -60,9 +60,15 @@ class OpenFile:
         scan = f"(SELECT {selected} FROM {self.scan})"  # noqa: S608  # names are quoted
         return replace(self, scan=scan, types={name: self.types[own] for name, own in names.items()})
 
-    def expression(self, column: str, need: Need) -> str:
-        """What encoding needs of a column; `column_expression` says what that is, and must give the same."""
-        name, kind = _quoted(column, DOUBLE), self._kind(column)
+    def expression(self, column: str, need: Need, *, name: str | None = None) -> str:
+        """What encoding needs of a column; `column_expression` says what that is, and must give the same.
+
+        Args:
+            column: Which.
+            need: What of it.
+            name: How the result is called; as the column is, if not given.
+        """
+        called, name, kind = _quoted(name or column, DOUBLE), _quoted(column, DOUBLE), self._kind(column)
         if need == "text" or kind in NUMBERS_AS_TEXT:
             # Floats as they are, for `texts_of` to write.
             sql = name if kind in FLOATS else f"trim(CAST({name} AS VARCHAR), {_literal(BLANKS)})"
@@ -71,13 +77,20 @@ class OpenFile:
         else:
             # Dates and the like have no number; marked as infinite, so that they are told from missing ones.
             sql = f"CAST(CAST({name} AS INTEGER) AS DOUBLE)" if kind == "BOOLEAN" else "CAST('inf' AS DOUBLE)"
-        return f"{sql} AS {name}"
+        return f"{sql} AS {called}"
+
+    def reads_as(self, column: str) -> ReadsAs:
+        """What a column's type says that its values can be."""
+        kind = self._kind(column)
+        if kind in ("VARCHAR", "ENUM", "NULL"):
+            return "text"
+        return "number" if kind in (*NUMBERS_AS_TEXT, *FLOATS, *WHOLE, "BOOLEAN") else "neither"
 
     def try_out(self, expressions: Sequence[str]) -> None:
         """Find out whether expressions can be computed. No row is read."""
         self.connection.execute(f"{self._select(expressions)} LIMIT 0")
 
-    def batches(self, expressions: Sequence[str], *, sorted_by: str | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(self, expressions: Sequence[str], *, sorted_by: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Yield the values of expressions in batches, in the order of the file: it has one, and is not sorted."""
         return iter(self.connection.execute(self._select(expressions)).to_arrow_reader(ROWS_PER_BATCH))
 
@@ -102,7 +115,7 @@ def connect_to(path: Path, held: ExitStack) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     held.callback(connection.close)
     # Moments are written alike on every machine, and no name in a query is a variable of this program.
-    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
+    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false; SET enable_progress_bar = false")
     connection.execute(only(path))
     return connection
 

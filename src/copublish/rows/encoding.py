@@ -48,6 +48,9 @@ def broken_rule(rule: Rule, domain: Domain, *, is_class: bool = False) -> str:
 Need = Literal["text", "number"]
 """What encoding needs of a column."""
 
+ReadsAs = Literal["text", "number", "neither"]
+"""What the values of a column can be by its type: text, which may hold numbers, numbers, or neither, like dates."""
+
 BLANKS = " \t\n\r\v\f"
 """What is trimmed off a text, as Ibis has every source do."""
 
@@ -74,6 +77,13 @@ def column_expression(column: Any, need: Need) -> Any:
     import ibis
 
     return ibis.literal(math.inf)
+
+
+def reads_as(kind: Any) -> ReadsAs:
+    """What the values of a column can be, by its type in Ibis."""
+    if kind.is_string() or kind.is_unknown() or kind.is_null():
+        return "text"
+    return "number" if kind.is_numeric() or kind.is_boolean() else "neither"
 
 
 def as_text(column: Any) -> Any:

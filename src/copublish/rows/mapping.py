@@ -151,8 +151,8 @@ def _sentence(error: Any) -> str:
 
 def mapping_problems(agreement: Agreement, party: str, mapping: ColumnMapping) -> list[str]:
     """A sentence for every place where a mapping does not fit an agreement; no data are looked at."""
-    identifier = agreement.records.identifier
-    wanted = [*agreement.columns_of(party), *([] if identifier is None else [identifier])]
+    parts = agreement.records.identifier_columns
+    wanted = [*agreement.read_at(party), *parts]
     problems = [
         f"The mapping forgets column '{column}': write a table [columns.{_key(column)}] with your own column's name."
         for column in wanted
@@ -161,9 +161,10 @@ def mapping_problems(agreement: Agreement, party: str, mapping: ColumnMapping) -
     for name, own in mapping.columns.items():
         if name not in wanted:
             problems.append(_not_wanted(agreement, party, name, wanted))
-        elif name == identifier:
+        elif name in parts:
             if own != OwnColumn(column=own.column):
-                what = "is the identifier, which is compared as identifier_rules of the agreement say"
+                role = "the identifier" if parts == (name,) else "a part of the identifier"
+                what = f"is {role}, which is compared as identifier_rules of the agreement say"
                 problems.append(f"columns.{name} {what}: leave out all keys but 'column'.")
         else:
             is_spread = agreement.partition == "arbitrary" and len(agreement.holders(name)) > 1
@@ -172,12 +173,14 @@ def mapping_problems(agreement: Agreement, party: str, mapping: ColumnMapping) -
     problems += [
         f"columns.{one} and columns.{other} are both '{mine.column}', read in the same way: one of them is a slip."
         for (one, mine), (other, theirs) in combinations(mapping.columns.items(), 2)
-        if mine == theirs
+        if mine == theirs and (one in parts) == (other in parts)  # a column may name a person and be published, too
     ]
     return problems
 
 
 def _not_wanted(agreement: Agreement, party: str, name: str, wanted: Sequence[str]) -> str:
+    if name in agreement.derived_at(party):
+        return f"columns.{name}: by the agreement it is derived from an event table. Leave it out."
     if name in agreement.columns:
         holders = " and ".join(f"'{holder}'" for holder in agreement.holders(name))
         return f"columns.{name}: by the agreement its cells are held by {holders} alone. Leave it out."

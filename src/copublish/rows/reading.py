@@ -15,16 +15,18 @@ import pyarrow as pa
 
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.encoding_rules import ColumnRule, quantize
-from copublish.agreement.model import Agreement
+from copublish.agreement.identifiers import shown_rule
+from copublish.agreement.model import Agreement, Records
 from copublish.errors import FragmentError, NotCountedThereError, SourceError
 from copublish.kernel.records.fragment import Fragment
 from copublish.rows.agreed_columns import column_problems
 from copublish.rows.coded_columns import CHANGED, CodedColumn, learn_column
-from copublish.rows.encoding import encode_batch, need_of, texts_of
-from copublish.rows.identifiers import IdentifierColumn, normalize_batch
-from copublish.rows.mapping import ColumnMapping, mapping_problems
+from copublish.rows.encoding import encode_batch, need_of
+from copublish.rows.events import derived_batches, refuse_unfit_events
+from copublish.rows.identifiers import IdentifierColumn, identifiers_of
+from copublish.rows.mapping import NO_MAPPING, ColumnMapping, mapping_problems
 from copublish.rows.overview import Overview, Tallies
-from copublish.rows.sources import MappedSource, OpenRows, OpenSource, Source, has_order, mapping_of, open_rows
+from copublish.rows.sources import OpenRows, OpenSource, Source, events_of, has_order, mapping_of, open_rows
 from copublish.types import BoolArray, Codes, IntArray
 
 NO_ORDER = (
@@ -64,8 +66,9 @@ def read_and_look(
     """
     if refuse_unagreed_source(agreement, party, source) is None:
         return empty_fragment(agreement, party), None
+    refuse_unfit_events(agreement, party, source)
     with opened_for(agreement, party, source) as opened:
-        reader = _Reader(agreement, party, mapping_of(source), with_rows=with_rows, in_order=has_order(source))
+        reader = _Reader(agreement, party, source, with_rows=with_rows)
         return reader.read(opened)
 
 
@@ -89,7 +92,7 @@ def refuse_unagreed_source(agreement: Agreement, party: str, source: Source | No
 
 def empty_fragment(agreement: Agreement, party: str) -> Fragment:
     """The fragment of a party that computes and holds no data."""
-    identifiers = None if agreement.records.identifier is None else IdentifierColumn([])
+    identifiers = IdentifierColumn([]) if agreement.records.keys else None
     return Fragment(party, 0, {}, {}, identifiers)
 
 
@@ -103,7 +106,8 @@ def check_columns(agreement: Agreement, party: str, source: Source | None) -> No
     if refuse_unagreed_source(agreement, party, source) is None:
         return
     with opened_for(agreement, party, source) as opened:
-        opened.try_out(_Reader(agreement, party, mapping_of(source)).expressions(opened))
+        opened.try_out(_Reader(agreement, party, source).expressions(opened))
+    refuse_unfit_events(agreement, party, source)
 
 
 @contextmanager
@@ -127,7 +131,8 @@ def refuse_other_mapping(agreement: Agreement, party: str, source: Source) -> No
     Raises:
         FragmentError: If it does not.
     """
-    if isinstance(source, MappedSource) and (problems := mapping_problems(agreement, party, source.mapping)):
+    mapping = mapping_of(source)
+    if mapping is not NO_MAPPING and (problems := mapping_problems(agreement, party, mapping)):
         raise FragmentError(party, problems)
 
 
@@ -193,28 +198,30 @@ def missing_cells(fragment: Fragment, rules: Mapping[str, ColumnRule]) -> dict[s
     return {column: rows for column, rows in found.items() if rows.any()}
 
 
+def _under_rules(records: Records) -> str:
+    """The rules of identifiers, for a sentence about them."""
+    rules = records.identifier_rules
+    if not rules or isinstance(rules, Mapping):
+        return " under the agreed identifier_rules" if rules else ""
+    return f" under identifier_rules = [{', '.join(map(shown_rule, rules))}]"
+
+
 class _Reader:
     """Goes through the rows once and keeps nothing of them but codes, identifiers and what was changed.
 
     Args:
         agreement: What is agreed.
         party: Whose rows.
-        mapping: Their own names and values, if they have not the agreed ones.
+        source: Where they are.
         with_rows: Whether the numbers of changed rows are kept.
-        in_order: Whether the rows of the source have an order.
     """
 
-    def __init__(
-        self,
-        agreement: Agreement,
-        party: str,
-        mapping: ColumnMapping,
-        *,
-        with_rows: bool = False,
-        in_order: bool = True,
-    ) -> None:
+    def __init__(self, agreement: Agreement, party: str, source: Source, *, with_rows: bool = False) -> None:
+        self._events, self._derived = events_of(source), agreement.derived_at(party)
+        self._read = agreement.read_at(party)
+        mapping = mapping_of(source)
         self.agreement, self.party, self._with_rows = agreement, party, with_rows
-        self._numbered = in_order and agreement.mechanism.publishes_each_record
+        self._numbered = has_order(source) and agreement.mechanism.publishes_each_record
         self._rules = {column: mapping.rule(agreement.encoding[column]) for column in agreement.columns_of(party)}
         self._translations = {column: mapping.translation(column) for column in self._rules}
         self._tallies = Tallies(self._rules, agreement.class_name, with_rows=with_rows)
@@ -235,7 +242,8 @@ class _Reader:
         """
         if not isinstance(opened, OpenSource) or not opened.is_spark or self._with_rows:
             return
-        for column, rule in self._rules.items():
+        for column in self._read:
+            rule = self._rules[column]
             if column not in self._numbers and not self._is_spread(column):
                 with suppress(NotCountedThereError):
                     learned = learn_column(opened.connection, opened.table, rule, self._translations[column])
@@ -247,44 +255,52 @@ class _Reader:
         expressions = [
             self._coded[column].codes(opened.table)
             if isinstance(opened, OpenSource) and column in self._coded
-            else opened.expression(column, need_of(domain))
-            for column, domain in self._domains.items()
+            else opened.expression(column, need_of(self._domains[column]))
+            for column in self._read
         ]
-        if (identifier := self.agreement.records.identifier) is not None:
-            expressions.append(opened.expression(identifier, "text"))
-        return expressions
+        return [*expressions, *(opened.expression(part, "text") for part in self.agreement.records.identifier_columns)]
 
     def read(self, opened: OpenRows) -> tuple[Fragment, Overview]:
         """The fragment, whatever is in the cells, and what the rules did to them."""
-        identifier, class_name = self.agreement.records.identifier, self.agreement.class_name
+        records, class_name = self.agreement.records, self.agreement.class_name
         n_records = 0
         self.learn(opened)
-        for batch in opened.batches(self.expressions(opened), sorted_by=identifier):
-            for column, domain in self._domains.items():
+        for batch in opened.batches(self.expressions(opened), sorted_by=records.identifier_columns):
+            for column in self._read:
                 if column in self._coded:
                     codes = batch.column(column).to_numpy(zero_copy_only=False)
-                    self._codes[column].append(codes.astype(np.min_scalar_type(domain.size)))
+                    self._codes[column].append(codes.astype(np.min_scalar_type(self._domains[column].size)))
                 else:
                     self._encode(column, batch, n_records)
-            if identifier is not None:
-                rules = self.agreement.records.identifier_rules
-                self._identifiers.append(normalize_batch(texts_of(batch.column(identifier)), rules))
+            if records.keys:
+                self._identifiers.append(identifiers_of(records, batch))
             n_records += batch.num_rows
+        self._derive()
         fragment = Fragment(
             self.party,
             n_records,
             {column: self._unchanged(column, self._joined(column)) for column in self._domains},
             {column: domain.size for column, domain in self._domains.items()},
-            None if identifier is None else IdentifierColumn(self._identifiers),
+            IdentifierColumn(self._identifiers) if records.keys else None,
             {column: np.concatenate([np.empty(0, np.int64), *parts]) for column, parts in self._numbers.items()},
             class_name if class_name in self._domains else None,
             np.arange(n_records, dtype=np.int64) if self._numbered else None,
         )
-        if identifier is not None:
-            fragment = self._with_one_row_each(identifier, fragment)
+        if records.keys:
+            fragment = self._with_one_row_each(records.identifier_name, fragment)
         if self.agreement.mechanism.drops_missing:
             fragment = self._without_missing(fragment)
         return fragment, self._tallies.overview(rows=n_records, records=fragment.n_records)
+
+    def _derive(self) -> None:
+        """Encode what is derived from events, by the rules of any other column."""
+        if not self._derived:
+            return
+        encoded = dict.fromkeys(self._derived, 0)
+        for batch in derived_batches(self.agreement, self.party, self._events, self._identifiers):
+            (column,) = batch.schema.names
+            self._encode(column, batch, encoded[column])
+            encoded[column] += batch.num_rows
 
     def _encode(self, column: str, batch: Any, first: int) -> None:
         rule = self._rules[column]
@@ -319,8 +335,7 @@ class _Reader:
         stay = rows_that_stay(fragment)
         in_order = agreed.records.alignment == "row-order"
         if len(stay) < fragment.n_records:
-            rules = ", ".join(f'"{rule}"' for rule in agreed.records.identifier_rules)
-            under = f" under identifier_rules = [{rules}]" if rules else ""
+            under = _under_rules(agreed.records)
             left_out, empty = np.ones(fragment.n_records, dtype=np.bool_), identifiers.is_empty()
             left_out[stay] = False
             kept = "kept: the order of rows joins them"

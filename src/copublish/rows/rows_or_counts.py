@@ -35,12 +35,13 @@ from copublish.rows.reading import (
 from copublish.rows.sources import (
     OpenSource,
     Source,
+    events_of,
     is_ibis_table,
     mapping_of,
     open_source,
+    plain,
     sheet_of,
     streams_rows,
-    unmapped,
 )
 from copublish.types import Codes, IntArray
 
@@ -283,7 +284,7 @@ def look_at_rows_or_counts(
             return counted, _overview(agreement, counted)
         except NotCountedThereError as exc:
             why = str(exc)
-    if not streams_rows(source):
+    if not all(map(streams_rows, (source, *events_of(source).values()))):
         raise SourceError(NO_ROWS.format(where=f"the data of party '{party}'", why=why))
     return read_and_look(agreement, party, source, with_rows=with_rows)
 
@@ -292,7 +293,7 @@ def why_rows(agreement: Agreement) -> str | None:
     """Why an agreement needs rows, in words; nothing if counts are enough."""
     if agreement.partition != "horizontal":
         return "records of several parties are joined, which takes rows"
-    if agreement.records.identifier is not None:
+    if agreement.records.keys:
         return "the agreement names an identifier, and finding a person's rows takes the identifiers themselves"
     if not agreement.mechanism.counts_alone:
         return f"the mechanism '{agreement.mechanism.name}' asks for more than counts"
@@ -301,7 +302,7 @@ def why_rows(agreement: Agreement) -> str | None:
 
 def counts_there(source: Source | None) -> bool:
     """Whether a source is one that counts: a database or a Parquet file. CSV files and data frames are read once."""
-    source = None if source is None else unmapped(source)
+    source = None if source is None else plain(source)
     is_parquet = isinstance(source, str | Path) and Path(source).suffix.lower() == ".parquet"
     if source is None or sheet_of(source) is not None:
         return False

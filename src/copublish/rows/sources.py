@@ -15,7 +15,7 @@ from copublish.files.regular import open_regular
 from copublish.rows.csv_files import ROWS_PER_BATCH, OpenFile, connect_to, csv_options, csv_problem, open_file
 from copublish.rows.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
 from copublish.rows.duckdb_settings import NOTHING_ELSE, only
-from copublish.rows.encoding import Need, column_expression
+from copublish.rows.encoding import Need, ReadsAs, column_expression, reads_as
 from copublish.rows.json_lines import JSON_LINES_SUFFIXES, json_lines_problem, json_lines_query
 from copublish.rows.mapping import NO_MAPPING, ColumnMapping, read_mapping
 from copublish.rows.sheets import WORKBOOK_SUFFIXES, read_sheet
@@ -31,25 +31,35 @@ if TYPE_CHECKING:
 PlainSource: TypeAlias = (
     "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table | duckdb.DuckDBPyRelation | ibis.Table"
 )
-Source: TypeAlias = "PlainSource | MappedSource"
+Source: TypeAlias = "PlainSource | PartyData"
 
 
-@dataclass(frozen=True)
-class MappedSource:
-    """A source whose columns have their owner's own names and values.
+@dataclass(frozen=True, repr=False)
+class PartyData:
+    """A party's data with its event tables and its mapping of columns.
 
     Attributes:
-        data: Where the rows are.
-        mapping: The agreed names, and what the values are in agreed ones.
+        data: One row for each person: anything that `copublish.run` takes as data.
+        events: For every event table that the agreement names, where it is: the same kinds of data.
+        mapping: The columns' own names and values; none for agreed ones.
     """
 
     data: PlainSource
-    mapping: ColumnMapping = field(repr=False)
+    events: Mapping[str, PlainSource] = field(default_factory=dict)
+    mapping: ColumnMapping | None = None
+
+    def __str__(self) -> str:
+        return str(self.data)
 
 
-def unmapped(source: Source) -> PlainSource:
-    """Where the rows are, whatever their columns are called."""
-    return source.data if isinstance(source, MappedSource) else source
+def plain(source: Source) -> PlainSource:
+    """Where the rows of people are, without event tables and whatever their columns are called."""
+    return source.data if isinstance(source, PartyData) else source
+
+
+def events_of(source: Source | None) -> Mapping[str, PlainSource]:
+    """The event tables that go with a source."""
+    return source.events if isinstance(source, PartyData) else {}
 
 
 def mapped(data: Source, columns: str | Path | None) -> Source:
@@ -58,17 +68,21 @@ def mapped(data: Source, columns: str | Path | None) -> Source:
     Raises:
         MappingError: If the mapping cannot be read.
     """
-    return data if columns is None else MappedSource(unmapped(data), read_mapping(Path(columns)))
+    return data if columns is None else PartyData(plain(data), events_of(data), read_mapping(Path(columns)))
 
 
 def mapping_of(source: Source) -> ColumnMapping:
     """The names and values of a source's columns; an empty mapping for agreed ones."""
-    return source.mapping if isinstance(source, MappedSource) else NO_MAPPING
+    mapping = source.mapping if isinstance(source, PartyData) else None
+    return NO_MAPPING if mapping is None else mapping
 
 
 FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
 
 RELATION = "DuckDBPyRelation"
+
+TEXT_AS_BYTES = {"postgres": "convert_to", "pyspark": "encode"}
+"""Functions of servers that give the bytes of a text, by Ibis's name of the server."""
 
 STREAMING_BACKENDS = ("duckdb", "postgres", "pyspark")
 """Of an Ibis table. Others may collect all rows in memory first, so they are asked for counts alone."""
@@ -106,6 +120,21 @@ def source_from(data: str | Path, table: str | None = None) -> Path | DatabaseTa
     return Path(data)
 
 
+def text_as_bytes(server: str, text: Any) -> Any:
+    """Expression of a server for the bytes of a text in UTF-8."""
+    import ibis
+    import ibis.expr.datatypes as dt
+
+    signature = ((dt.string, dt.string), dt.binary)
+    function = ibis.udf.scalar.builtin(_no_body, name=TEXT_AS_BYTES[server], signature=signature)
+    return function(text, ibis.literal("UTF-8"))
+
+
+def _no_body(text: str, encoding: str) -> bytes:
+    """Placeholder: the server has the function."""
+    raise NotImplementedError
+
+
 def sheet_of(source: Source) -> tuple[Path, str | None] | None:
     """The Excel workbook and the name of its sheet, if a source is one."""
     place = source.database if isinstance(source, DatabaseTable) else source
@@ -118,7 +147,7 @@ def sheet_of(source: Source) -> tuple[Path, str | None] | None:
 
 def has_order(source: Source | None) -> bool:
     """Whether the rows of a source have an order of their own: those of files and data frames do, a query's do not."""
-    if isinstance(source, MappedSource):
+    if isinstance(source, PartyData):
         return has_order(source.data)
     if source is not None and sheet_of(source) is not None:
         return True
@@ -127,7 +156,7 @@ def has_order(source: Source | None) -> bool:
 
 def is_ibis_table(source: Source | None) -> bool:
     """Whether a source is a table of an Ibis connection that its owner has opened."""
-    source = source.data if isinstance(source, MappedSource) else source
+    source = None if source is None else plain(source)
     return type(source).__module__.startswith("ibis.")
 
 
@@ -135,7 +164,7 @@ def streams_rows(source: Source) -> bool:
     """Whether rows can be had without all of them in memory at a time."""
     if not is_ibis_table(source):
         return True
-    return cast("ibis.Table", unmapped(source)).get_backend().name in STREAMING_BACKENDS
+    return cast("ibis.Table", plain(source)).get_backend().name in STREAMING_BACKENDS
 
 
 def without_connection(source: Source) -> Source:
@@ -144,8 +173,9 @@ def without_connection(source: Source) -> Source:
     Raises:
         SourceError: If it cannot be read, or is an Ibis table, whose rows are to stay where they are.
     """
-    if isinstance(source, MappedSource):
-        return replace(source, data=without_connection(source.data))
+    if isinstance(source, PartyData):
+        events = {name: plain(without_connection(table)) for name, table in source.events.items()}
+        return replace(source, data=plain(without_connection(source.data)), events=events)
     if is_ibis_table(source):
         raise SourceError(
             "An Ibis table lives in the process that opened it, and here every party has one of its own. Give "
@@ -172,9 +202,19 @@ class OpenSource:
         """The names of its columns."""
         return tuple(self.table.columns)
 
-    def expression(self, column: str, need: Need) -> Any:
-        """What encoding needs of a column."""
-        return column_expression(self.table[column], need).name(column)
+    def expression(self, column: str, need: Need, *, name: str | None = None) -> Any:
+        """What encoding needs of a column.
+
+        Args:
+            column: Which.
+            need: What of it.
+            name: How the result is called; as the column is, if not given.
+        """
+        return column_expression(self.table[column], need).name(name or column)
+
+    def reads_as(self, column: str) -> ReadsAs:
+        """What a column's type says that its values can be."""
+        return reads_as(self.table[column].type())
 
     def renamed(self, names: Mapping[str, str]) -> OpenSource:
         """The same with other names for its columns, and without those that have none."""
@@ -199,18 +239,43 @@ class OpenSource:
         for _ in self.connection.to_pyarrow_batches(selected.limit(0), chunk_size=ROWS_PER_BATCH):
             pass
 
-    def batches(self, expressions: Sequence[Any], *, sorted_by: str | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(self, expressions: Sequence[Any], *, sorted_by: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Compute expressions at the source and yield the results in batches; the table is never here as a whole.
 
         Args:
             expressions: What is computed.
-            sorted_by: The name of an expression by which a source sorts that has no order and can sort without memory.
+            sorted_by: The names of expressions by which a source sorts that has no order and can sort without memory.
         """
         selected = self.table.select(expressions)
         if self.is_spark:
-            ordered = selected if sorted_by is None else selected.order_by(sorted_by)
+            ordered = selected.order_by(list(sorted_by)) if sorted_by else selected
             return spark_batches(self.connection, ordered, rows_per_batch=ROWS_PER_BATCH)
         return iter(self.connection.to_pyarrow_batches(selected, chunk_size=ROWS_PER_BATCH))
+
+    @property
+    def is_server(self) -> bool:
+        """Whether another program computes, with memory of its own."""
+        return self.connection.name in TEXT_AS_BYTES
+
+    def grouped_batches(self, expressions: Sequence[Any], *, count: str) -> Iterator[pa.RecordBatch]:
+        """As `batches`, with equal rows once: a server groups them.
+
+        Texts are grouped by their bytes: to a collation 'a' can be 'A'.
+
+        Args:
+            expressions: What is computed.
+            count: The name of a column with the number of equal rows.
+        """
+        selected = self.table.select(expressions)
+        texts = [name for name, kind in selected.schema().items() if kind.is_string()]
+        as_bytes = selected.mutate(**{name: text_as_bytes(self.connection.name, selected[name]) for name in texts})
+        grouped = as_bytes.group_by(as_bytes.columns).aggregate(**{count: as_bytes.count().cast("int64")})
+        for batch in OpenSource(grouped, self.connection).batches([grouped[name] for name in grouped.columns]):
+            columns = [batch.column(name) for name in grouped.columns]
+            yield pa.record_batch(
+                [c.cast(pa.string()) if name in texts else c for name, c in zip(grouped.columns, columns, strict=True)],
+                names=list(grouped.columns),
+            )
 
 
 OpenRows: TypeAlias = OpenSource | OpenFile
@@ -228,9 +293,10 @@ def open_rows(source: Source, subject: str = "The data") -> Iterator[OpenRows]:
     Raises:
         SourceError: If there is no such source, it is of another kind, or it fails while it is read.
     """
-    if isinstance(source, MappedSource):
+    if isinstance(source, PartyData):
         with open_rows(source.data, subject) as opened:
-            yield opened.renamed(source.mapping.names_in(opened.columns))
+            names = None if source.mapping is None else source.mapping.names_in(opened.columns)
+            yield opened if names is None else opened.renamed(names)
         return
     if not is_file(source):
         with open_source(source, subject) as opened:
@@ -243,6 +309,11 @@ def open_rows(source: Source, subject: str = "The data") -> Iterator[OpenRows]:
 def is_file(source: Source | None) -> bool:
     """Whether a source is a file of rows, by its name."""
     return isinstance(source, str | Path) and scheme_of(source) is None and Path(source).suffix.lower() in FILE_SUFFIXES
+
+
+def names_file(place: str) -> bool:
+    """Whether a place is a file of rows or an Excel workbook, and no table of a database."""
+    return is_file(place) or sheet_of(place) is not None
 
 
 def is_json_lines(source: Source) -> bool:
@@ -261,9 +332,10 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
     Raises:
         SourceError: If there is no such source, it is of another kind, or it fails while it is read.
     """
-    if isinstance(source, MappedSource):
+    if isinstance(source, PartyData):
         with open_source(source.data, subject) as opened:
-            yield opened.renamed(source.mapping.names_in(opened.columns))
+            names = None if source.mapping is None else source.mapping.names_in(opened.columns)
+            yield opened if names is None else opened.renamed(names)
         return
     with ExitStack() as held:
         connection = _connect(source, held)
@@ -309,7 +381,7 @@ def _table(source: PlainSource, connection: Any, held: ExitStack) -> Any:
         source = read_sheet(*sheet)
     if isinstance(source, DatabaseTable):
         return source.open(connection)
-    source = unmapped(without_connection(source))
+    source = plain(without_connection(source))
     if type(source).__module__.partition(".")[0] in FRAME_LIBRARIES:
         import ibis
 

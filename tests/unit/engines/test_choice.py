@@ -9,15 +9,17 @@ import pytest
 import copublish as cp
 from copublish.engines import choice as engines
 from copublish.engines.choice import engine_for, refuse_unfit_engine
-from copublish.engines.spu.input_parties import GuestEngine
+from copublish.engines.spu.input_parties import GuestEngine, MarkingGuest
 from copublish.engines.spu.process import WorkerProcess
 from copublish.engines.spu.requests import FirstUses
 from copublish.errors import AgreementError, EngineError, FragmentError, SourceError
+from copublish.kernel.secrets.placement import HiddenJoin
 from copublish.party.local.messenger import PipeMessenger, pipes_between
 from copublish.party.local.simulation import simulate
 from copublish.rows.reading import check_columns, read_fragment
 from support import ConstantCoins, fragment_frames, random_table, repartition, simulate_with, small_mapping
-from support.messages import masked_agreement
+from support.hidden import check_placements
+from support.messages import Post, all_of, masked_agreement
 from support.owners import TINY, ideal_release, tiny_agreement, tiny_frames
 
 
@@ -70,6 +72,21 @@ def test_public_lengths_that_no_message_can_carry_are_refused_before_data_are_re
     if not helper:
         with pytest.raises(AgreementError, match=r"records.at_most: a list may have 67,108,060 people"):
             refuse_unfit_engine(hidden(2, longest + 1))
+
+
+def test_a_helper_takes_lists_of_the_agreed_length_however_many_people_are_expected_to_be_common(monkeypatch):
+    monkeypatch.setattr(engines, "MarkingNode", lambda *given, **named: MarkingGuest(named["messenger"], given[1]))
+    agreement = hidden(2, 4001, helper=True)
+    assert agreement.records.expected == 2000
+    lists = {"p0": ["x", "y"], "p1": ["y"]}
+
+    def place(messenger):
+        engine = engine_for(agreement, messenger.party, ("x", "y"), messenger)
+        return engine.place(lists.get(messenger.party), HiddenJoin.of(agreement))
+
+    found = all_of(Post(agreement.party_names).run(place))
+    check_placements(lists, found)
+    assert found["helper"].n_rows == 2 * 4001
 
 
 def test_three_nodes_that_compare_people_need_messages_beside_their_engine():

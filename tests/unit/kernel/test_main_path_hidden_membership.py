@@ -18,10 +18,12 @@ import copublish as cp
 from copublish.agreement.protocol.table import CAN_PAY, HEADS, HEADS_BEFORE, LISTS, RESERVED
 from copublish.engines.ideal import IdealEngine, Room
 from copublish.errors import BudgetExceededError, EngineError
+from copublish.kernel import main_path
 from copublish.kernel.accounting.cost import NOTHING
 from copublish.kernel.accounting.membership import costs_of_run
 from copublish.kernel.ledger.cells import ENDED_EARLY, SPENT_ON_SIZE
 from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.records import comparison
 from copublish.kernel.records.comparison import within_agreed_length
 from copublish.mechanisms.registry import plan_of
 from copublish.party.check import check
@@ -218,6 +220,28 @@ def test_check_tells_the_owner_how_many_stay_out_and_nobody_else_is_told() -> No
     assert "records.at_most of 'bank'" in str(said) and "stay out" in str(said)
     within = hidden_agreement(**{"records.at_most": {"bank": 89, "loans": 120}})
     assert not [rule for rule in check(within, "bank", frames["bank"]).rules if rule.rule == "not compared"]
+
+
+def test_what_takes_longer_for_a_longer_list_is_done_before_a_party_says_anything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Between two messages the other owner could time it, and how many people are on a list is hidden."""
+    agreement = hidden_agreement(**{"records.at_most": {"bank": 50, "loans": 120}})
+    watched = Watched(agreement)
+    told: list[int] = []
+
+    def noting(original: Any) -> Any:
+        def noted(*given: Any) -> Any:
+            told.append(sum(map(len, watched.told.values())))
+            return original(*given)
+
+        return noted
+
+    for module, name in ((main_path, "within_agreed_length"), (comparison, "commitment_to")):
+        monkeypatch.setattr(module, name, noting(getattr(module, name)))
+    watched.run(frames_with_others(agreement, {"bank": 9}))
+    # The room has the bank go first: when it is the turn of loans, which has said nothing, the bank has said one thing.
+    assert told == [0, 0, 1, 1]
 
 
 # What is published and told does not depend on who is not common.

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import copublish as cp
 from copublish.cli.options import with_options
 from copublish.errors import OptionError
-from copublish.party.options import Address, Option, build, given_in, options_of, to_json
+from copublish.party.options import Address, Option, Places, build, given_in, options_of, to_json
 from copublish.party.party_file import draft_party_file, read_party_file
 from copublish.party.request import Compute, Keys, Network, RunOptions, RunRequest
 from support.node import on_loopback
@@ -166,7 +166,8 @@ def test_every_option_says_what_it_is_and_reads_its_own_default_and_example():
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 paths = texts.filter(lambda text: not text.startswith("~")).map(lambda text: Path("/", text))
 addresses = st.tuples(st.sampled_from(["0.0.0.0", "127.0.0.1", "::1", "bank.example"]), st.integers(1, 65_535))
-VALUES = {str: texts, Path: paths, bool: st.just(True), Address: addresses}
+places = st.dictionaries(texts, texts, min_size=1)
+VALUES = {str: texts, Path: paths, bool: st.just(True), Address: addresses, Places: places}
 
 
 @st.composite
@@ -209,6 +210,9 @@ def test_options_that_were_not_given_are_left_open():
         ("listen", ("0.0.0.0", "7700"), "listen: write ADDRESS:PORT, like 0.0.0.0:7700."),
         ("listen", "0.0.0.0:70000", "listen: write ADDRESS:PORT, like 0.0.0.0:7700."),
         ("insecure", "yes", "insecure: write true or false, not a text."),
+        ("events", "visits.csv", "events: write NAME=PLACE, like visits=visits.parquet."),
+        ("events", {"visits": ""}, "events: write NAME=PLACE, like visits=visits.parquet."),
+        ("events", ["visits=a.csv", "visits=b.csv"], "events: a name stands twice."),
     ],
 )
 def test_a_wrong_value_is_named_with_what_to_write(name, value, said):

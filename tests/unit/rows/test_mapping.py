@@ -20,7 +20,7 @@ import copublish as cp
 from copublish.errors import MappingError
 from copublish.rows.mapping import ColumnMapping, mapping_problems, read_mapping
 from copublish.rows.reading import check_columns, read_fragment
-from copublish.rows.sources import MappedSource, mapped
+from copublish.rows.sources import PartyData, mapped
 from support import repartition, small_mapping
 from support.profiles import examples
 
@@ -65,7 +65,7 @@ def table(**columns: Any) -> pd.DataFrame:
 
 
 def codes(column: str, own: str, cells: list[Any], **changes: Any) -> list[int]:
-    fragment = read_fragment(agreed(), "p0", MappedSource(table(**{own: cells}), mapping(**changes)))
+    fragment = read_fragment(agreed(), "p0", PartyData(table(**{own: cells}), mapping=mapping(**changes)))
     return fragment.private_codes[column].tolist()
 
 
@@ -88,7 +88,7 @@ def test_numbers_of_any_type_are_found_by_their_value() -> None:
         cells = pa.array([1, 99, -1, 0], pa.int64()).cast(pa.decimal128(21, 2) if kind == pa.decimal128(9, 2) else kind)
         own = {"column": "x", "factor": "0.5", "missing_spellings": ["-1"], "values": {"99": 60}}
         frame = pa.table({"Kundennr": list("abcd"), "BERUF": ["cook"] * 4, "ausfall": ["no"] * 4, "x": cells})
-        found = read_fragment(agreed(), "p0", MappedSource(frame, mapping(income=own)))
+        found = read_fragment(agreed(), "p0", PartyData(frame, mapping=mapping(income=own)))
         assert found.private_codes["income"].tolist() == [0, 3, 5, 0], kind
 
 
@@ -146,7 +146,7 @@ def test_no_mapping_that_fits_and_no_cell_ends_a_reading(own: dict[str, Any], va
     cells = data.draw(
         st.lists(st.none() | any_text | st.floats().map(str) | st.sampled_from([*values, "1"]), min_size=1)
     )
-    fragment = read_fragment(agreed(), "p0", MappedSource(table(**{"Einkommen (TEUR)": cells}), tried))
+    fragment = read_fragment(agreed(), "p0", PartyData(table(**{"Einkommen (TEUR)": cells}), mapping=tried))
     assert fragment.n_records == len(cells) and fragment.private_codes["income"].max() <= 5
 
 
@@ -160,7 +160,7 @@ def test_every_source_gives_the_same_codes(tmp_path: Path, rows: list[tuple[str 
     pq.write_table(arrow, tmp_path / "rows.parquet")
     frame.to_csv(tmp_path / "rows.csv", index=False)
     found = [
-        read_fragment(agreed(), "p0", MappedSource(source, mapping())).private_codes
+        read_fragment(agreed(), "p0", PartyData(source, mapping=mapping())).private_codes
         for source in (arrow, pl.from_arrow(arrow), tmp_path / "rows.parquet", tmp_path / "rows.csv")
     ]
     for codes_of_one in found[1:]:
@@ -196,7 +196,7 @@ def test_slips_are_found_without_data(slip: str) -> None:
     changes, words = SLIPS[slip]
     (problem,) = mapping_problems(agreed(), "p0", mapping(**changes))
     with pytest.raises(cp.FragmentError, match=words):
-        check_columns(agreed(), "p0", MappedSource(table(x=["1"]), mapping(**changes)))
+        check_columns(agreed(), "p0", PartyData(table(x=["1"]), mapping=mapping(**changes)))
     assert "\n" not in problem
 
 
@@ -217,7 +217,7 @@ def test_columns_of_another_party_are_not_mapped() -> None:
     vertical = agreed("vertical", attributes=attributes, **{"class": {**small_mapping()["class"], "held_by": "p0"}})
     (problem,) = mapping_problems(vertical, "p0", mapping())
     assert problem == "columns.income: by the agreement its cells are held by 'p1' alone. Leave it out."
-    source = MappedSource(table(BERUF=["1"]).assign(income="5"), mapping(income=None))
+    source = PartyData(table(BERUF=["1"]).assign(income="5"), mapping=mapping(income=None))
     check_columns(vertical, "p0", source)  # a column that is not mapped is not looked at
 
 
@@ -233,14 +233,14 @@ def test_columns_that_are_not_there_are_named(changes: dict[str, Any], words: st
     for name, other in changes.items():
         frame = frame.drop_columns(name) if other is None else frame.append_column(name, frame[other])
     with pytest.raises(cp.CopublishError, match=words):
-        check_columns(agreed(), "p0", MappedSource(frame, mapping()))
+        check_columns(agreed(), "p0", PartyData(frame, mapping=mapping()))
 
 
 def test_data_with_none_of_the_columns_are_refused(tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     for source in (tmp_path / "other.csv", pd.DataFrame({"a": [1]})):
         with pytest.raises(cp.SourceError, match="no column that the mapping names"):
-            check_columns(agreed(), "p0", MappedSource(source, mapping()))
+            check_columns(agreed(), "p0", PartyData(source, mapping=mapping()))
 
 
 FILES = {
@@ -309,4 +309,4 @@ values = { "90+" = 90 }
 
 
 def test_the_mapping_is_in_no_word_of_a_source(tmp_path: Path) -> None:
-    assert "BERUF" not in repr(MappedSource(Path("rows.csv"), mapping()))
+    assert "BERUF" not in repr(PartyData(Path("rows.csv"), mapping=mapping()))

@@ -31,7 +31,7 @@ from copublish.rows.cell_expressions import first_decimal
 from copublish.rows.mapping import ColumnMapping
 from copublish.rows.reading import read_and_look, read_fragment
 from copublish.rows.rows_or_counts import CountedFragment, look_at_rows_or_counts, read_rows_or_counts, why_rows
-from copublish.rows.sources import MappedSource
+from copublish.rows.sources import PartyData
 from support import repartition, seeded, simulate_with, small_mapping
 from support.postgres import server
 from support.profiles import examples
@@ -370,8 +370,8 @@ OWN_COLUMNS = {
 }
 
 
-def own(source: Any) -> MappedSource:
-    return MappedSource(source, ColumnMapping.model_validate({"columns": OWN_COLUMNS}))
+def own(source: Any) -> PartyData:
+    return PartyData(source, mapping=ColumnMapping.model_validate({"columns": OWN_COLUMNS}))
 
 
 own_numbers = st.sampled_from(
@@ -418,6 +418,6 @@ def test_own_columns_of_every_type_are_counted_like_their_rows(tmp_path: Path, k
 def test_a_recoded_column_that_is_counted_without_its_mapping_is_noticed(tmp_path: Path) -> None:
     path = parquet(tmp_path / "a.parquet", BERUF=pa.array(["B"]), Lohn=pa.array([70.0]), Ausfall=pa.array(["1"]))
     plain = {name: {"column": column["column"]} for name, column in OWN_COLUMNS.items()}
-    unread = MappedSource(path, ColumnMapping.model_validate({"columns": plain}))
+    unread = PartyData(path, mapping=ColumnMapping.model_validate({"columns": plain}))
     with pytest.raises(AssertionError):
         assert_same_counts(agreed(), own(path), rows_of=unread)

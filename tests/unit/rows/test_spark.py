@@ -26,7 +26,7 @@ from copublish.rows.database import reading_problem
 from copublish.rows.mapping import ColumnMapping
 from copublish.rows.reading import check_columns, opened_for, read_and_look, read_fragment
 from copublish.rows.rows_or_counts import CountedFragment, read_rows_or_counts
-from copublish.rows.sources import MappedSource, source_from
+from copublish.rows.sources import PartyData, source_from
 from copublish.rows.spark import SCRATCH_VARIABLE, plain_address
 from support import repartition, small_mapping
 from support.spark import CLASSIC, start
@@ -135,8 +135,8 @@ def test_spark_reads_own_columns_as_a_file_is_read(spark: dict[str, Any], parque
     names = [*agreement.columns, *records.values()]
     own = {name: {"column": "price" if name == "n" else name, **OWN.get(name, {})} for name in names}
     mapping = ColumnMapping.model_validate({"columns": own})
-    here = read_fragment(agreement, "p0", MappedSource(parquet, mapping))
-    there = read_rows_or_counts(agreement, "p0", MappedSource(spark["connect"], mapping))
+    here = read_fragment(agreement, "p0", PartyData(parquet, mapping=mapping))
+    there = read_rows_or_counts(agreement, "p0", PartyData(spark["connect"], mapping=mapping))
     if records:
         assert by_person(there) == by_person(here)
     else:

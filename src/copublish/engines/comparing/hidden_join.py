@@ -87,7 +87,8 @@ class TwoOwnersJoin:
         Assumes: decisional Diffie-Hellman on P-256; BLAKE2b and SHA-256 are random functions; the other owner runs the
             released code. Code that leaves out its own pool learns the number without this owner's noise; code that
             gives each entry a factor of its own learns which of the people it lists this owner has.
-        Time: what is sent, and when, is a function of the public lengths and the noisy number.
+        Time: what is sent, and when, is a function of the public lengths and the noisy number; but for the time before
+            the first list is sent, which differs by microseconds from one person to another and a made-up one.
     """
 
     def __init__(

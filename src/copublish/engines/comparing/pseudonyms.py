@@ -64,12 +64,15 @@ def pseudonyms_of(identifiers: Iterable[str], how_many: int, key: bytes) -> Pseu
 def padded(identifiers: Iterable[str], made_up: int, draw: Draw) -> Iterator[str]:
     """Identifiers, then so many made-up ones that nobody has: whoever works on all of them does the same for each.
 
+    The made-up ones are one secret with a number behind it. Random bytes for each would take longer than a person does,
+    and what is done with the list would then take the longer, the fewer people are on it.
+
     Privacy:
         Reveals: how long it takes tells the length of all, and not how many are made up.
     """
+    secret = draw(KEY_BYTES).hex()
     yield from identifiers
-    for _ in range(made_up):
-        yield draw(KEY_BYTES).hex()
+    yield from (f"{secret}{number}" for number in range(made_up))
 
 
 def made_up_pseudonyms(how_many: int) -> Pseudonyms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from copublish.engines.spu.marking import MarkingNode
 from copublish.engines.spu.parallel_sessions import Tally, all_at_once, turns_of
 from copublish.engines.spu.process import StartWorker, WorkerProcess
 from copublish.engines.spu.products import (
-    ONE_COUNT,
     Lines,
     Tile,
     all_wrong,
@@ -231,7 +230,7 @@ class SpuEngine(MarkingNode):
             column = np.where(cells == NO_CELL, NO_CELL, cells * packing.elements + places // packing.lanes)
             across = Lines.of([column], columns)
             across = replace(across, value=packing.weight(places)[across.record])
-        table = self._checked_table(down, across, len(cells), packing)
+        table = self._checked_table(down, replace(across, packing=packing), len(cells))
         return self.compute(in_agreed_order, table, place_of_cell=None, shape=(sizes[0] * sizes[1], packing.elements))
 
     def joint_pairs(
@@ -241,14 +240,14 @@ class SpuEngine(MarkingNode):
         lines = [
             Lines.of(cells if self._rank == owner else None, own) for owner, own in zip(owners, columns, strict=True)
         ]
-        return self._checked_table(lines[0], lines[1], n_records, ONE_COUNT)
+        return self._checked_table(lines[0], lines[1], n_records)
 
-    def _checked_table(self, down: Lines, across: Lines, n_records: int, packing: Packing) -> Secret:
+    def _checked_table(self, down: Lines, across: Lines, n_records: int) -> Secret:
         """The product of both parties' lines; what is wrong with either's goes to `take_checks`."""
         parts: list[Secret] = []
         in_several_tiles: dict[tuple[int, int, int], list[Secret]] = {}
         for tile in tiles(self._rank, down, across, n_records):
-            product, *wrong = self._multiply(tile, down, across, packing)
+            product, *wrong = self._multiply(tile, down, across)
             parts.append(product)
             for rank in range(2):
                 self._wrong[rank].append(wrong.pop(0))
@@ -264,11 +263,12 @@ class SpuEngine(MarkingNode):
         shape = (down.results, across.results)
         return self.compute(assemble, *parts, per_row=tiles_per_row(across.number), shape=shape)
 
-    def _multiply(self, tile: Tile, down: Lines, across: Lines, packing: Packing) -> list[Secret]:
+    def _multiply(self, tile: Tile, down: Lines, across: Lines) -> list[Secret]:
         scores, shape = None, (tile.x.shape[0], tile.y.shape[1])
         if down.scores is not None and across.scores is not None:
             scores, shape = (down.scores, across.scores), (down.results, across.results)
-        public = {"down": tile.down, "across": tile.across, "packing": packing, "scores": scores}
+        packings = (down.packing, across.packing)
+        public: dict[str, Any] = {"down": tile.down, "across": tile.across, "packings": packings, "scores": scores}
         if down.pairs is not None or across.pairs is not None:
             public["pairs"] = (down.pairs, across.pairs)
         n_partial = sum(not piece.is_whole for piece in (*tile.down, *tile.across))

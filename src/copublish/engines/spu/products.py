@@ -104,10 +104,11 @@ class Lines:
     Attributes:
         sizes: Public: the number of lines of each group.
         scores: Public: the score of each line, by group, if the scores of records are multiplied.
-        pairs: Public: the groups whose scores are multiplied with each other first, if so.
         line: The line of each entry; empty at the other party, as the next two are.
         record: Its record.
         value: What it adds: 1, or 1 in the lane of its count.
+        pairs: Public: the groups whose scores are multiplied with each other first, if so.
+        packing: Public: how many counts share a line, each in a lane.
     """
 
     sizes: Sizes
@@ -116,19 +117,19 @@ class Lines:
     record: IntArray
     value: IntArray
     pairs: Pairs | None = None
+    packing: Packing = ONE_COUNT
 
     @staticmethod
     def of(cells: Sequence[IntArray] | None, columns: Columns) -> Lines:
         """Lines of a party that knows the cell of each record in each group, or `NO_CELL`; none at the other party."""
-        nothing, sizes = np.empty(0, np.int64), columns.sizes
+        nothing, sizes, packing = np.empty(0, np.int64), columns.lines_of_columns, Packing(1, columns.lanes)
         if cells is None:
-            return Lines(sizes, columns.scores, nothing, nothing, nothing, columns.pairs)
-        starts = _starts(sizes)
+            return Lines(sizes, columns.scores, nothing, nothing, nothing, columns.pairs, packing)
         found = [np.flatnonzero(own != NO_CELL) for own in cells]
-        line = [start + own[records] for start, own, records in zip(starts, cells, found, strict=False)]
-        record = np.concatenate([nothing, *found])
-        ones = np.ones(len(record), dtype=np.int64)
-        return Lines(sizes, columns.scores, np.concatenate([nothing, *line]), record, ones, columns.pairs)
+        there = [own[records] for own, records in zip(cells, found, strict=True)]
+        line = [start + own // packing.lanes for start, own in zip(_starts(sizes), there, strict=False)]
+        line, record, cell = (np.concatenate([nothing, *parts]) for parts in (line, found, there))
+        return Lines(sizes, columns.scores, line, record, packing.weight(cell), columns.pairs, packing)
 
     @property
     def number(self) -> int:
@@ -218,7 +219,7 @@ def checked_product(
     y: IntArray,
     down: tuple[Piece, ...],
     across: tuple[Piece, ...],
-    packing: Packing,
+    packings: tuple[Packing, Packing],
     scores: tuple[Scores, Scores] | None = None,
     pairs: tuple[Pairs | None, Pairs | None] = (None, None),
 ) -> tuple[IntArray, ...]:
@@ -226,12 +227,12 @@ def checked_product(
 
     Returns:
         The product, secret. For the owner of x and for the owner of y one number, shape (1,): 0 if and only if no entry
-        is anything else than 0 or 1 (for y: 1 in a lane), no record is on two lines of a group that lies in this tile
+        is anything else than 0 or 1 in a lane, no record is on two lines of a group that lies in this tile
         as a whole, and the spare records are on no line. Then for each group that does not lie in this tile as a whole,
         x's before y's, the number of its lines here that each record is on.
     """
-    wrong_x, partial_x = _what_is_wrong(xp, x, down, ONE_COUNT)
-    wrong_y, partial_y = _what_is_wrong(xp, y.T, across, packing)
+    wrong_x, partial_x = _what_is_wrong(xp, x, down, packings[0])
+    wrong_y, partial_y = _what_is_wrong(xp, y.T, across, packings[1])
     if scores is not None:
         x = _scores_of_records(xp, x, down, scores[0], pairs[0])
         y = _scores_of_records(xp, y.T, across, scores[1], pairs[1]).T
@@ -287,14 +288,24 @@ def _what_is_wrong(
     wrong = _size(lines & ~sum(1 << lane for lane in lanes)) + _size(lines[:, -SPARE_RECORDS:])
     partial = []
     for piece in pieces:
-        own = lines[piece.start : piece.stop]
-        counts = sum(((own >> lane) & 1 for lane in lanes[1:]), start=own & 1)
-        counts = _sum_of_lines(xp, counts)
+        counts = _lines_of_records(xp, lines[piece.start : piece.stop], packing)
         if piece.is_whole:
             wrong = wrong + _size(counts[0] & ~1)
         else:
             partial.append(counts[0])
     return wrong.reshape(1), partial
+
+
+def _lines_of_records(xp: ModuleType, lines: IntArray, packing: Packing) -> IntArray:
+    """On how many lines each record is, whatever lanes it is in there: (n_lines, n) to (1, n).
+
+    Lines are added before lanes are told apart, no more of them at once than a lane can count: where all entries are 1
+    in some lanes, which is checked as well, no lane runs over into the next.
+    """
+    most = (1 << packing.lane_bits) - 1
+    found = [_sum_of_lines(xp, lines[top : top + most]) for top in range(0, lines.shape[0], most)]
+    lanes = [packing.lane_bits * lane for lane in range(packing.lanes)]
+    return _sum_of_lines(xp, xp.concatenate([(own >> lane) & most for own in found for lane in lanes]))
 
 
 def _sum_of_lines(xp: ModuleType, lines: IntArray) -> IntArray:

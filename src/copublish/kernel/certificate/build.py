@@ -98,6 +98,8 @@ def build_certificate(
         contributions=Contributions(
             partition=agreement.partition,
             columns={party: agreement.columns_of(party) for party in agreement.parties},
+            derived={name: a.derived.words for name, a in agreement.attributes.items() if a.derived is not None}
+            or None,
         ),
         assumptions=tuple(all_assumptions(agreement, circumstances.engine, circumstances.engine_assumptions)),
         views={party: tuple(view_of(agreement, party)) for party in agreement.parties},

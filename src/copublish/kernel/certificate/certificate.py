@@ -174,10 +174,12 @@ class Contributions(TypedJson):
     Attributes:
         partition: How the table is divided among the parties.
         columns: The columns of which a party holds cells, by party; none for one that helped to compute.
+        derived: How columns follow from a party's event tables, in words, by column; none where none does.
     """
 
     partition: Partition
     columns: dict[str, tuple[str, ...]]
+    derived: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

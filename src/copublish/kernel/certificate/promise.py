@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from copublish.agreement.derived import derived_words
 from copublish.agreement.domain import NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.kernel.accounting.cost import Cost
@@ -20,14 +21,6 @@ from copublish.kernel.certificate.comparing import (
     seen_by_aggregator,
     seen_in_comparing,
 )
-
-IGNORED_BY_RULE = {
-    "ignore-case": "upper and lower case",
-    "ignore-spaces": "spaces",
-    "ignore-punctuation": "punctuation",
-    "ignore-leading-zeros": "leading zeros of numbers",
-}
-"""What the agreement's identifier_rules leave out, in words."""
 
 
 def protected(agreement: Agreement, cost: Cost) -> list[str]:
@@ -49,6 +42,7 @@ def protected(agreement: Agreement, cost: Cost) -> list[str]:
             f"Whether any one person is in the data at all, with all their cells at every party (epsilon {epsilon}).",
             f"Every attribute {'and the class ' if has_class else ''}of every person "
             f"({_price(cost.replace, agreement)}).",
+            *_shared_keys(agreement, cost),
             _of_two_records(agreement, cost),
             *_hidden_membership(agreement, cost),
         ]
@@ -57,6 +51,16 @@ def protected(agreement: Agreement, cost: Cost) -> list[str]:
         f"Every value of any one person{included}, with all their cells (epsilon {epsilon}).",
         _of_two_records(agreement, cost),
         *_hidden_membership(agreement, cost),
+    ]
+
+
+def _shared_keys(agreement: Agreement, cost: Cost) -> list[str]:
+    """What the presence of somebody costs whose key another person may have, too: the record of both stays."""
+    if not agreement.records.may_be_shared:
+        return []
+    price = _price(cost.replace, agreement)
+    return [
+        f"Of people who share a key there is one record: whether one of them is in the data is protected ({price})."
     ]
 
 
@@ -71,10 +75,19 @@ def _hidden_membership(agreement: Agreement, cost: Cost) -> list[str]:
         f"{_price_at(added, delta)}. One person exchanged for another: {_price_at(exchanged, delta)}. Other values of "
         f"one person: {_price(cost.replace, agreement)}.",
         "Everybody on an owner's list is protected like that, and not only the people whom all owners have in common.",
-        "Of a list that is longer than agreed, the people with the smallest keyed digests take part. As long as one "
-        "list is, a person who is added takes another's place, which costs what an exchange costs. As long as all "
-        f"lists are, up to {most} records change: {_price(epsilon_of_group(cost, 'add-remove', most), agreement)}.",
+        "Of a list that is longer than agreed, the people with the smallest keyed digests take part. As long as only "
+        "one list is, a person who is added takes another's place, which costs what an exchange costs. As long as more "
+        f"are, up to {most} records change: {_price(epsilon_of_group(cost, 'add-remove', most), agreement)}.",
+        *_from_parties_without_data(agreement),
     ]
+
+
+def _from_parties_without_data(agreement: Agreement) -> list[str]:
+    """What is protected from parties that see the number of rows between two owners: docs/proofs/hidden-size.md, 5."""
+    others = ", ".join(f"'{party}'" for party in agreement.parties if party not in agreement.owners)
+    if not others or agreement.helper is not None:
+        return []
+    return [f"From {others}, without data: the same, at no more than from another owner."]
 
 
 def _of_two_records(agreement: Agreement, cost: Cost) -> str:
@@ -139,6 +152,7 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
         f"One person is one record{_told_apart(agreement)}.",
         "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
         *_encoding(agreement),
+        *derived_words(agreement),
         *_coins(agreement),
         *assumptions_of_comparing(agreement),
         *engine_assumptions,
@@ -154,7 +168,7 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
             f"No party lists more than {agreement.compared_identifiers:,} people, twice records.expected: whether "
             "those beyond are at another party too is not compared.",
         ]
-    if agreement.partition == "horizontal" and agreement.records.identifier is None:
+    if agreement.partition == "horizontal" and not agreement.records.keys:
         found.append("No person is listed by two parties (the agreement names no identifier to check it).")
     if agreement.partition != "horizontal" and agreement.records.alignment == "row-order":
         found.append("All parties list the same people in the same order (the agreement says row-order).")
@@ -182,7 +196,7 @@ def _encoding(agreement: Agreement) -> list[str]:
     if agreement.class_ is not None:
         null = "is the first listed one" if agreement.publishes_each_record else "makes the record count nowhere"
         found.append(f"A class that is not listed, or missing, {null}.")
-    if agreement.records.identifier is not None and agreement.records.alignment == "identifier":
+    if agreement.records.keys and agreement.records.alignment == "identifier":
         found.append(
             "Of several rows of one identifier one is taken, the smallest in codes; rows without one are left out."
         )
@@ -222,7 +236,7 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         )
     if agreement.engine.agreed_protocol == "aby3" and party in agreement.compute_nodes and computes_jointly(agreement):
         seen.append("two of three parts of every other node's inputs and coins, uniform, which tell nothing")
-    seen += seen_in_comparing(agreement, party, compared_by(agreement))
+    seen += seen_in_comparing(agreement, party, agreement.records.compared_in_words())
     if agreement.partition != "horizontal" and not agreement.hides_membership:
         by_identifier = agreement.records.alignment == "identifier"
         seen.append("the number of common records" if by_identifier else "every party's number of rows")
@@ -259,13 +273,5 @@ def _whose_rows(agreement: Agreement) -> str:
 
 
 def _told_apart(agreement: Agreement) -> str:
-    by = compared_by(agreement)
+    by = agreement.records.compared_in_words()
     return f": two records are the same person's exactly if they agree {by}" if by else ""
-
-
-def compared_by(agreement: Agreement) -> str:
-    """How people are compared, in words; nothing where there is no identifier."""
-    if agreement.records.identifier is None:
-        return ""
-    ignored = ", ".join(IGNORED_BY_RULE[rule] for rule in agreement.records.identifier_rules)
-    return f"by '{agreement.records.identifier}'" + (f" ignoring {ignored}" if ignored else "")

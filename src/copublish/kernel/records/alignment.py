@@ -29,7 +29,7 @@ def align_records(
     """Fix the common records and their order.
 
     Raises:
-        InvalidInputsError: If another owner that hides membership puts its people into rows of its own choice.
+        InvalidInputsError: If another owner that hides membership has other rows than this one.
         FragmentError: If the fragments do not make up one table: a person at two parties, or different numbers of
             rows in row order. Nothing else about values ends it.
 
@@ -73,8 +73,8 @@ def too_few_common(agreement: Agreement, n_records: int) -> str | None:
         return None
     return (
         f"The parties have {n_records:,} records in common, and the agreement expects "
-        f"{agreement.records.expected:,}. Perhaps one of them writes '{agreement.records.identifier}' differently. "
-        "The run goes on and costs what was agreed."
+        f"{agreement.records.expected:,}. Perhaps one of them writes '{agreement.records.identifier_name}' "
+        "differently. The run goes on and costs what was agreed."
     )
 
 
@@ -100,9 +100,9 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Joi
 def _at_two_parties(agreement: Agreement) -> str:
     """What happened, what it cost and what to do, without a word on who it is: nobody here knows that."""
     return (
-        f"Column '{agreement.records.identifier}': some person is listed by two parties. In a horizontal release every "
-        "person is at one party only. Nothing was opened and no budget was spent, but each owner's ledger counts a "
-        "comparison of its people. No party was told who it is. Agree with the other owners on a rule that each can "
+        f"Column '{agreement.records.identifier_name}': some person is listed by two parties. In a horizontal release "
+        "every person is at one party only. Nothing was opened and no budget was spent, but each owner's ledger counts "
+        "a comparison of its people. No party was told who it is. Agree with the other owners on a rule that each can "
         "apply to its own rows, like 'whoever has their main account elsewhere is left out'; leave those rows out, and "
         "run again. Or leave 'identifier' out of the agreement: such a person then counts at each of these owners, and "
         "is protected as somebody with several records ('copublish describe' states that epsilon for two)."

@@ -20,7 +20,6 @@ import numpy as np
 from copublish.agreement.model import Agreement
 from copublish.agreement.protocol.table import LISTS, NO_LIST
 from copublish.errors import FragmentError
-from copublish.kernel.certificate.promise import compared_by
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.records.fragment import Fragment
 from copublish.kernel.records.identifiers import Identifiers
@@ -77,9 +76,9 @@ def refuse_long_list(agreement: Agreement, fragment: Fragment) -> None:
         raise FragmentError(
             fragment.party,
             [
-                f"Column '{agreement.records.identifier}': it lists more than {agreement.most_listed:,} people, twice "
-                "records.expected, which is the most that are compared. Nobody was. List only people whom the release "
-                "may be about, or agree on a larger records.expected."
+                f"Column '{agreement.records.identifier_name}': it lists more than {agreement.most_listed:,} people, "
+                "twice records.expected, which is the most that are compared. Nobody was. List only people whom the "
+                "release may be about, or agree on a larger records.expected."
             ],
         )
 
@@ -106,8 +105,28 @@ def within_agreed_length(agreement: Agreement, fragment: Fragment, ledger: Ledge
     return fragment.take(np.sort(smallest).astype(np.int64))
 
 
-def record_comparison(agreement: Agreement, fragment: Fragment, engine: Engine, ledger: Ledger) -> list[str]:
+def own_commitment(agreement: Agreement, fragment: Fragment, ledger: Ledger) -> str | None:
+    """The commitment to the list that a party is about to compare; none if it compares none.
+
+    Privacy:
+        Reveals: nothing, if it is made before the parties have begun: it takes the longer, the more people are listed.
+    """
+    if not compares_identifiers(agreement, fragment.party):
+        return None
+    return commitment_to(fragment.identifiers, ledger.key_of_lists(agreement.dataset))
+
+
+def record_comparison(
+    agreement: Agreement, fragment: Fragment, engine: Engine, ledger: Ledger, commitment: str | None
+) -> list[str]:
     """Write into the ledger that identifiers are about to be compared, before anything about them is sent.
+
+    Args:
+        agreement: What all parties agreed on.
+        fragment: This party's rows.
+        engine: Its connections to the others.
+        ledger: Its ledger.
+        commitment: What `own_commitment` made of its list.
 
     Returns:
         Sentences for this party's person: whose list is another one than before.
@@ -124,20 +143,18 @@ def record_comparison(agreement: Agreement, fragment: Fragment, engine: Engine, 
     """
     party, number, told = fragment.party, None, NO_LIST
     refuse_long_list(agreement, fragment)
-    if compares_identifiers(agreement, party):
-        key = ledger.key_of_lists(agreement.dataset)
-        commitment = commitment_to(fragment.identifiers, key)
+    if commitment is not None:
         number = ledger.record_alignment(
             dataset=agreement.dataset,
             release=agreement.name,
             agreement_hash=agreement.hash,
             kind="common records" if agreement.joins_by_identifier else "people at two parties",
-            compared_by=compared_by(agreement),
+            compared_by=agreement.records.compared_in_words(),
             peers=[peer for peer in _who_compares(agreement) if peer != party],
             length=len(fragment.identifiers or ()),
             commitment=commitment,
         )
-        told = told_to_peers(commitment, agreement.hash, key)
+        told = told_to_peers(commitment, agreement.hash, ledger.key_of_lists(agreement.dataset))
     tells_peers = agreement.joins_by_identifier and not agreement.hides_membership
     of_peers = _exchange_commitments(agreement, told, engine) if tells_peers else {}
     if number is None:

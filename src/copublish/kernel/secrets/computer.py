@@ -216,7 +216,8 @@ class JoinComputer(MarkComputer, Protocol):
             n_records: Public number of records.
 
         Returns:
-            Shape (lines of the first party, lines of the second): counts or, for columns with scores, sums of products.
+            Shape (lines of the first party, lines of the second): counts, packed if cells share lines, or, for columns
+            with scores, sums of products. Of two parties one at most has cells that share lines.
         """
         ...
 
@@ -243,18 +244,25 @@ class Columns:
         scores: None, and every cell is a line; or the score of every cell of every column, and every column is a line
             that has each record's score.
         pairs: Of columns with scores, two by number each, if the lines are products of two columns' scores.
+        lanes: Of columns without scores: how many cells of a column share a line, each in a lane of its own.
     """
 
     sizes: tuple[int, ...]
     scores: tuple[tuple[int, ...], ...] | None = None
     pairs: tuple[tuple[int, int], ...] | None = None
+    lanes: int = 1
 
     @property
     def lines(self) -> int:
         """How many lines there are."""
         if self.pairs is not None:
             return len(self.pairs)
-        return sum(self.sizes) if self.scores is None else len(self.sizes)
+        return sum(self.lines_of_columns) if self.scores is None else len(self.sizes)
+
+    @property
+    def lines_of_columns(self) -> tuple[int, ...]:
+        """How many lines the cells of each column take."""
+        return tuple(-(-size // self.lanes) for size in self.sizes)
 
     def weights(self) -> IntArray:
         """What each cell (row) adds to each line (column)."""

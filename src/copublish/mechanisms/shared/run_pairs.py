@@ -20,7 +20,7 @@ from typing import cast
 import numpy as np
 
 from copublish.agreement.axis import Axis, n_cells
-from copublish.kernel.programs.packing import Packing, in_agreed_order
+from copublish.kernel.programs.packing import Packing, in_agreed_order, lanes_within, taken_apart
 from copublish.kernel.records.fragment import partial_cells
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.computer import NO_CELL, Columns, Computer, JoinComputer, MarkComputer, Marks, computer_as
@@ -29,6 +29,9 @@ from copublish.types import IntArray
 
 Group = Sequence[Axis]
 """Columns of one party that count as one, with a cell for each combination of theirs."""
+
+CELLS_PER_LINE = 4
+"""A line that is multiplied with presence alone takes as much memory as so many cells of a larger product."""
 
 CELLS_PER_SCORE = 8
 """A matrix whose lines become scores is in memory whole; so many cells of a product are as large as one of its."""
@@ -181,6 +184,8 @@ def with_presence(
     """What one of two owners has on its lines, added up over the records where the other one is present.
 
     Where membership is hidden. The owner's lines are one factor, the other's presence is the only line of the second.
+    As many cells of a group share a line as lanes for counts of all records have room in a ring element. A record adds
+    1 to one lane of one line of a group, and no record is counted twice, so no lane runs over; products check that.
 
     Args:
         table: This party's rows.
@@ -191,12 +196,14 @@ def with_presence(
         progress: Told how many records are done and how many there are.
 
     Returns:
-        Shape (lines, 1).
+        Shape (cells, 1), or (lines, 1) with scores.
     """
+    if columns.scores is None:
+        columns = replace(columns, lanes=lanes_within(table.fragment.n_records))
     presence = Columns((1,), None if columns.scores is None else ((1,),))
     sides = (columns, presence) if owner == 0 else (presence, columns)
     is_owner = table.agreement.party_names.index(table.fragment.party) == owner
-    n_product = columns.lines if columns.scores is None else CELLS_PER_SCORE * sum(columns.sizes)
+    n_product = CELLS_PER_LINE * columns.lines if columns.scores is None else CELLS_PER_SCORE * sum(columns.sizes)
 
     def count(session: JoinComputer, rows: slice) -> Secret:
         if is_owner:
@@ -212,7 +219,9 @@ def with_presence(
         shape=(sides[0].lines, sides[1].lines),
         done=progress,
     )
-    return computer.compute(in_agreed_order, found, place_of_cell=None, shape=(columns.lines, 1))
+    if columns.lanes == 1:
+        return computer.compute(in_agreed_order, found, place_of_cell=None, shape=(columns.lines, 1))
+    return computer.compute(taken_apart, found, sizes=columns.sizes, lanes=columns.lanes)
 
 
 def _between(

@@ -30,6 +30,7 @@ from copublish.release.folder import refuse_unwritable
 from copublish.release.prepare import prepare
 from copublish.rows.database import DatabaseTable
 from copublish.rows.reading import refuse_unagreed_source
+from copublish.rows.sources import Source
 
 FOLLOW_SECONDS = 0.5
 
@@ -97,6 +98,20 @@ def before_run(agreement: Agreement | str | Path, **options: Unpack[RunOptions])
             used.
     """
     return look_before(RunRequest.of(agreement, options).resolve())
+
+
+def data_of_run(agreement: str | Path, data: Source, **options: Unpack[RunOptions]) -> Source | None:
+    """Data with the event tables and the mapping that a run would read them with, which options or party.toml name.
+
+    Args:
+        agreement: The agreement's file.
+        data: The party's data.
+        options: The options of `copublish run` by their keywords.
+
+    Raises:
+        CopublishError: If the agreement, the options or party.toml cannot be used.
+    """
+    return RunRequest.of(agreement, options, data).resolve().source
 
 
 def look_before(run: ResolvedRun) -> BeforeRun:

@@ -160,7 +160,9 @@ def _field(
     columns_of = certificate.contributions.columns
     holders = [party for party, columns in columns_of.items() if column in columns]
     made_from = f"Made from cells that {in_words(holders)} held." if holders else ""
-    description = f"{made_from} {not_measured_with(pairs, column)}".strip()
+    derived = (certificate.contributions.derived or {}).get(column)
+    is_derived = f"For each person: {derived}." if derived else ""
+    description = " ".join(said for said in (made_from, is_derived, not_measured_with(pairs, column)) if said)
     return {
         "@type": "cr:Field",
         "@id": f"{table}/{quote(column, safe='')}",  # an identifier is an IRI, a column's name may be any text

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from copublish.kernel.certificate.certificate import Certificate
@@ -104,11 +104,18 @@ def provenance(certificate: Certificate, data: Mapping[str, bytes]) -> dict[str,
 
 def _owners(certificate: Certificate) -> dict[str, dict[str, Any]]:
     """The entities for the data of each party that has some."""
+    derived = certificate.contributions.derived or {}
+
+    def of_events(columns: Sequence[str]) -> dict[str, Any]:
+        said = [f"'{column}' is {derived[column]}" for column in columns if column in derived]
+        return {"copublish:derived": said} if said else {}
+
     return {
         party: {
             "prov:label": f"data of {party}, not published",
             "copublish:rows": ROWS[certificate.contributions.partition],
             "copublish:column": list(columns),
+            **of_events(columns),
         }
         for party in certificate.parties
         if (columns := certificate.contributions.columns.get(party))

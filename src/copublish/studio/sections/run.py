@@ -210,9 +210,8 @@ def _seconds_of(cost: Mapping[str, Any] | None) -> float | None:
 def _preflight(situation: Situation, own: _OwnData) -> Preflight:
     file, party = situation.desk.agreement_file, situation.party
     data, columns = chosen(situation.desk, own.data, own.table), chosen_mapping(situation.desk, own.columns)
-    if columns is None and party is not None:
-        columns = cp.runs.before_run(file, party=party).columns  # as the run would read them
-    return Preflight(checked=cp.check(file, party, data, columns=columns), data=own.data, table=own.table)
+    as_run = cp.runs.data_of_run(file, data, party=party, columns=columns)
+    return Preflight(checked=cp.check(file, party, as_run), data=own.data, table=own.table)
 
 
 def _start_page(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from copublish.agreement.derived import with_given_columns
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.engines.choice import WITHOUT_ENGINE
@@ -37,7 +38,7 @@ from copublish.tools.auditing.result import CONFIDENCE, VERDICT_LEVEL, Audit, Nu
 from copublish.tools.auditing.secure import can_play_engine, secure_runs_of
 from copublish.tools.auditing.single_disclosures import Part
 from copublish.tools.auditing.statistics import Claim, Tested, claim_of, judged, learned_columns
-from copublish.tools.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs
+from copublish.tools.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs, with_plain_identifier
 from copublish.tools.auditing.workers import Clock, Players
 
 VIEWS, CHOOSING = 0.65, 0.15
@@ -81,7 +82,8 @@ def audit(
     Raises:
         AgreementError: If the agreement cannot be run, or promises nothing that could be audited.
     """
-    agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
+    stated = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
+    agreement = with_plain_identifier(with_given_columns(stated))  # its tables have one row for each person
     begin, clock = time.monotonic(), time.process_time if by_processor else time.monotonic
     plan = prepare(agreement)
     _refuse_without_promise(agreement, plan)
@@ -146,7 +148,7 @@ def audit(
     numbers = [replace(n, verdict="refuted" if n.tested.p_value < level else "consistent") for n in numbers]
     return Audit(
         agreement.name,
-        agreement.hash,
+        stated.hash,
         software_versions(agreement),
         datetime.now(UTC).date().isoformat(),
         agreement.privacy.neighbors,

@@ -74,7 +74,7 @@ class NoisySize:
         join = HiddenJoin.of(agreement)
         if join is None or join.size is None or pair.seen_by is None:
             return None
-        identifier, counts = str(agreement.records.identifier), []
+        identifier, counts = agreement.records.identifier_name, []
         for table in (0, 1):
             lists = [set(frame[identifier]) for frame in pair.frames(agreement, table).values()]
             counts.append(len(set.intersection(*lists)))

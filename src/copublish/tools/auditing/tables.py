@@ -265,7 +265,7 @@ def invalid_records(agreement: Agreement) -> dict[str, Values]:
     if agreement.class_ is not None:
         found["class not listed"] = {**good, agreement.class_.name: "a class that nobody listed"}
         found["class missing"] = {**good, agreement.class_.name: None}
-    if agreement.records.identifier is not None:
+    if agreement.records.keys:
         found["a person listed twice"] = {**good, PERSON: f"person {len(agreement.owners) - 1}"}
     return found
 
@@ -311,11 +311,20 @@ def changed_elsewhere(agreement: Agreement, party: str, old: Values, new: Values
     return found
 
 
+def with_plain_identifier(agreement: Agreement) -> Agreement:
+    """The agreement with one column that names a person, as it is: what is audited begins when names are compared."""
+    records = agreement.records
+    if not records.keys:
+        return agreement
+    plain = {"identifier": records.identifier_columns[0], "match_keys": None, "identifier_rules": ()}
+    return agreement.model_copy(update={"records": records.model_copy(update=plain)})
+
+
 def split_between_owners(
     agreement: Agreement, records: tuple[Values, ...], last: int, where: str
 ) -> dict[str, pd.DataFrame]:
     """Return what each owner holds. Who has a record or a cell depends on its number and the column alone."""
-    identifier, frames = agreement.records.identifier, {}
+    identifier, frames = agreement.records.identifier_name, {}
     for owner in agreement.owners:
         rows: list[Mapping[str, Any]] = []
         for place, record in enumerate(records):

@@ -43,7 +43,8 @@ def fields_of_draft(draft: Draft, kind: type[Form]) -> Form:
     mechanism = dict(content.get("mechanism", {}))
     parties = content.get("parties", {})
     lengths = _lengths(records, parties)
-    said_identifier = records.pop("identifier", None)
+    # Several columns stay among the other keys, as text of the file: the field has room for one.
+    said_identifier = None if isinstance(records.get("identifier"), list) else records.pop("identifier", None)
     form = kind(
         name=_text(content.get("name")),
         dataset=_text(content.get("dataset")),

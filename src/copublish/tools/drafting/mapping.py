@@ -44,14 +44,13 @@ def draft_mapping(agreement: Agreement, party: str, data: Source) -> str:
     """
     if not agreement.parties[party].data:
         raise OptionError("party", f"by the agreement '{party}' holds no data, so it has no columns")
-    identifier = agreement.records.identifier
-    wanted = [*([] if identifier is None else [identifier]), *agreement.columns_of(party)]
+    parts = agreement.records.identifier_columns
+    wanted = [*parts, *agreement.read_at(party)]
     with open_rows(data) as opened:
         header = tuple(opened.columns)
     found = matching_names(wanted, header)
     sections = [
-        _section(column, found.get(column), None if column == identifier else agreement.columns[column])
-        for column in wanted
+        _section(column, found.get(column), None if column in parts else agreement.columns[column]) for column in wanted
     ]
     left = [name for name in header if name not in found.values()]
     others = [f"# Your other columns: {', '.join(map(quoted, left))}."] if left else []

@@ -121,6 +121,6 @@ def as_fragments(
             if with_numbers and isinstance(domain, NumericalDomain):
                 numbers = table[name].to_numpy(dtype=float)[kept]
                 private_numbers[name] = quantize(domain, numbers, private_codes[name])
-        own = None if agreement.records.identifier is None else identifiers.take(kept)
+        own = identifiers.take(kept) if agreement.records.keys else None
         found[party] = Fragment(party, len(kept), private_codes, sizes, own, private_numbers)
     return found

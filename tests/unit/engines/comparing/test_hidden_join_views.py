@@ -321,3 +321,20 @@ def test_changed_software_that_asks_for_names_of_common_entries_learns_them_and_
     outcomes = outcomes_of(lists, join, players={"a": played_by(Oracle, lists, join)})
     assert learned == ["q", "s"]
     assert isinstance(outcomes["b"], InvalidInputsError) and outcomes["b"].party == "a"
+
+
+def test_changed_software_that_returns_names_in_another_order_moves_people_to_other_rows_and_is_not_found():
+    """A limit of the protocol: both have the same rows. Each person of the other owner still has one row of its own."""
+
+    class Reversed(TwoOwnersJoin):
+        def _exchange(self, message: Letter, points: Points, length: int, *, is_sorted: bool = True) -> Points:
+            sent = points[::-1] if message == NAMES else points
+            return super()._exchange(message, sent, length, is_sorted=is_sorted)
+
+    people = [f"person {number}" for number in range(20)]
+    lists = {"a": people, "b": people}
+    join = join_of(lists, size=TINY)
+    found = all_of(outcomes_of(lists, join, players={"b": played_by(Reversed, lists, join)}))
+    assert found["a"].n_rows == found["b"].n_rows
+    assert len(set(found["a"].rows.tolist())) == len(people)
+    assert (found["a"].rows != found["b"].rows).sum() > len(people) // 2

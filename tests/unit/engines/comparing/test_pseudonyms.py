@@ -18,6 +18,7 @@ from copublish.engines.comparing.pseudonyms import (
     have_repeated,
     joint_key,
     made_up_pseudonyms,
+    padded,
     part_of_key,
     positions_of,
     pseudonyms_of,
@@ -125,3 +126,18 @@ def test_traces_of_this_process_are_removed_and_others_stay(tmp_path, monkeypatc
         (tmp_path / other).write_bytes(b"\x08\xad\x02python" if other.startswith("psi") else b"\x08\xac\x02")
     intersection.remove_traces()
     assert sorted(path.name for path in Path(tmp_path).iterdir()) == ["mine.trace", "psi_other.trace"]
+
+
+@pytest.mark.parametrize("made_up", [0, 1, 7])
+def test_a_list_is_padded_with_names_that_nobody_can_guess_and_draws_once_however_many_they_are(made_up):
+    """To draw for each made-up name takes longer than a person does: the time would tell how many people there are."""
+    drawn: list[int] = []
+
+    def draw(n: int) -> bytes:
+        drawn.append(n)
+        return os.urandom(n)
+
+    once, again = (list(padded(["x", "y"], made_up, draw)) for _ in range(2))
+    assert once[:2] == again[:2] == ["x", "y"]
+    assert len({*once, *again}) == 2 + 2 * made_up
+    assert drawn == [KEY_BYTES] * 2

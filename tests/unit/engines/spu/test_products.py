@@ -16,6 +16,7 @@ from copublish.engines.spu.products import (
     padded_records,
     without_zeros,
 )
+from copublish.kernel.programs.packing import Packing
 
 
 def test_records_are_padded_by_at_most_an_eighth_to_few_numbers_of_whole_words():
@@ -40,6 +41,22 @@ def test_no_line_of_a_factor_is_zero_and_the_product_is_the_same(rows, records, 
     assert own_x.any(axis=1).all() and own_y.any(axis=0).all()
 
 
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("lanes", [7, 21])
+def test_a_record_on_so_many_lines_of_a_lane_that_they_would_run_over_into_the_next_is_found(lanes, side):
+    """Added up all at once they would look like one line in another lane."""
+    packing = Packing(1, lanes)
+    n = 1 << packing.lane_bits
+    one, other = np.zeros((n, 5), np.int64), np.zeros((1, 5), np.int64)
+    pieces, packings = ((Piece(0, 0, n, True),), (Piece(0, 0, 1, True),)), (packing, ONE_COUNT)
+    for lines, is_wrong in (1, False), (2, True), (n, True):
+        one[:lines, 0] = 1
+        sides = [(one, pieces[0], packings[0]), (other, pieces[1], packings[1])]
+        (x, down, first), (y, across, second) = sides if side == 0 else sides[::-1]
+        wrong = checked_product(np, x, y.T, down, across, (first, second))[1:]
+        assert (int(wrong[side][0]) != 0, int(wrong[1 - side][0])) == (is_wrong, 0)
+
+
 @pytest.mark.parametrize("spare", [1, 2])
 def test_whoever_has_a_spare_record_is_found_out(spare):
     """One of them would add 1 to every cell of a line: a shift that its party knows, and no record of anybody."""
@@ -47,5 +64,5 @@ def test_whoever_has_a_spare_record_is_found_out(spare):
     false = x.copy()
     false[1, -spare] = 1
     for own_x, own_y, wrong in (x, x, (0, 0)), (false, x, (1, 0)), (x, false, (0, 1)):
-        _, wrong_x, wrong_y = checked_product(np, own_x, own_y.T, pieces, pieces, ONE_COUNT)
+        _, wrong_x, wrong_y = checked_product(np, own_x, own_y.T, pieces, pieces, (ONE_COUNT, ONE_COUNT))
         assert (int(wrong_x[0]), int(wrong_y[0])) == wrong

@@ -132,7 +132,8 @@ def test_a_list_that_is_too_long_costs_what_is_stated(owners: int, helped: bool)
         if "longer than agreed" in line
     ]
     assert "which costs what an exchange costs" in said
-    assert said.endswith(f"As long as all lists are, up to {owners + 1} records change: epsilon {owners + 1}.")
+    assert "As long as only one list is" in said
+    assert said.endswith(f"As long as more are, up to {owners + 1} records change: epsilon {owners + 1}.")
 
 
 def test_so_many_records_do_change_where_all_lists_are_too_long() -> None:
@@ -144,6 +145,25 @@ def test_so_many_records_do_change_where_all_lists_are_too_long() -> None:
         return first & second
 
     assert len(common("a", "b") ^ common("a", "b", "new")) == 3
+
+
+def test_more_records_than_two_change_where_only_two_of_three_lists_are_too_long() -> None:
+    """So an exchange is not what one more person costs as soon as some list is too long."""
+    digests = ({"new": 0, "a": 1, "b": 2}, {"new": 0, "b": 1, "a": 2})
+
+    def common(*people: str) -> set[str]:
+        first, second = (set(sorted(people, key=digest.__getitem__)[:2]) for digest in digests)
+        return first & second & set(people)  # the third owner has room for everybody
+
+    assert len(common("a", "b") ^ common("a", "b", "new")) == 3
+
+
+def test_a_party_without_data_learns_at_most_what_another_owner_does() -> None:
+    """It sees the number of rows with the noise of both owners, and the release."""
+    (said,) = [line for line in certificate_of_a_run(agreement_of(idle=True)).protected if "without data" in line]
+    assert said == "From 'helper', without data: the same, at no more than from another owner."
+    for agreement in (agreement_of(), agreement_of(helped=True)):
+        assert "without data" not in " ".join(certificate_of_a_run(agreement).protected)
 
 
 def test_without_hidden_membership_nothing_of_it_is_said() -> None:

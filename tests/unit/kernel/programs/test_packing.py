@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.kernel.noise.geometric import COIN_BITS, Geometric
-from copublish.kernel.programs.packing import ELEMENT_BITS, Packing, add_packed_noise
+from copublish.kernel.programs.packing import ELEMENT_BITS, Packing, add_packed_noise, lanes_within, taken_apart
 from copublish.kernel.secrets.secret import Secret, SecretCounts
 from support.profiles import examples
 
@@ -51,6 +51,20 @@ def test_packed_counts_are_sums_of_counts_in_lanes_and_come_apart_again(case: tu
     opened = packing.unpack(packed)
     assert opened.shape == (len(rows), packing.row)
     assert opened.tolist() == rows
+
+
+@given(st.data(), st.integers(1, 2**31), st.lists(st.integers(1, 5), min_size=1, max_size=4))
+def test_tables_that_share_elements_come_apart_to_their_counts(
+    data: st.DataObject, most: int, sizes: list[int]
+) -> None:
+    """As many lanes as there are, all of them full."""
+    lanes = lanes_within(most)
+    assert lanes * most.bit_length() <= ELEMENT_BITS < (lanes + 1) * most.bit_length() or lanes == 1
+    counts = st.integers(0, most) | st.just(most)
+    tables = [data.draw(st.lists(counts, min_size=size, max_size=size)) for size in sizes]
+    packed = [element for table in tables for element in naive_pack(Packing(len(table), lanes), [table])[0]]
+    found = taken_apart(np, np.array(packed, dtype=np.int64).reshape(-1, 1), tuple(sizes), lanes)
+    assert found.tolist() == [[count] for table in tables for count in table]
 
 
 @given(packings, st.lists(st.integers(0, 11), max_size=60))

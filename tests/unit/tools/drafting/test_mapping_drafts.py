@@ -108,6 +108,17 @@ def test_every_draft_can_be_read_and_fits_once_it_is_filled_in(header: list[str]
     assert mapping_problems(AGREED, "bank", ColumnMapping.model_validate({"columns": filled})) == []
 
 
+def test_a_column_that_is_derived_from_events_is_left_out_and_refused() -> None:
+    visits = {"kind": "numerical", "bounds": [0, 9], "held_by": "bank", "derived": {"from": "visits", "as": "count"}}
+    agreement = cp.agreement_from_mapping(mapping_by_default(**{"attributes.visits": visits}))
+    found = drafted(["id", "job", "income", "default", "visits"], agreement=agreement)
+    assert list(found) == ["id", "job", "income", "default"]
+    assert mapping_problems(agreement, "bank", ColumnMapping.model_validate({"columns": found})) == []
+    found["visits"] = {"column": "visits"}
+    problems = mapping_problems(agreement, "bank", ColumnMapping.model_validate({"columns": found}))
+    assert problems == ["columns.visits: by the agreement it is derived from an event table. Leave it out."]
+
+
 def test_a_party_without_data_has_nothing_to_map() -> None:
     helped = cp.agreement_from_mapping(mapping_by_default(parties={"bank": {}, "loans": {}, "helper": {"data": False}}))
     with pytest.raises(cp.CopublishError, match="'helper' holds no data"):
