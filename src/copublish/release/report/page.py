@@ -22,7 +22,13 @@ from copublish.release.describe import DisclosureGroup, by_view, grouped
 from copublish.release.folder import Release, making_sense_of
 from copublish.release.metadata.nist import nist_claims
 from copublish.release.render.parts import reading_if_told
-from copublish.release.render.privacy_words import RELATION_WORDS, epsilon_decimal, epsilon_rows, noise_words
+from copublish.release.render.privacy_words import (
+    RELATION_WORDS,
+    epsilon_decimal,
+    epsilon_rows,
+    noise_words,
+    owners_delta_words,
+)
 from copublish.release.report import glance as figures
 from copublish.release.report.contents import contents
 from copublish.release.report.glance import Card, adds_up_in_rho, belief_bound, budget_shares, cards
@@ -236,6 +242,7 @@ def _facts(release: Release) -> dict[str, Any]:
     return {
         **said,
         "epsilon_rows": epsilon_rows(certificate.epsilon),
+        "owners_delta": owners_delta_words(certificate.epsilon),
         "public_epsilon": _headline(certificate.epsilon.public, relation),
         "partners_epsilon": _partners_headline(certificate.epsilon.insiders, relation),
         "epsilon_decimal": epsilon_decimal,

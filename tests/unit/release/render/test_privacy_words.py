@@ -22,7 +22,9 @@ from copublish.release.render.privacy_words import (
     odds_words,
     owners_delta_words,
 )
+from copublish.release.report.page import report_page
 from support import repartition, small_mapping
+from support.not_common import frames_with_others, hidden_agreement
 
 PAGE = Path(__file__).parents[4] / "docs/how-much-epsilon.md"
 
@@ -132,6 +134,14 @@ def test_the_price_of_the_number_of_common_people_is_said_beside_that_of_the_rel
 def test_a_bound_on_delta_is_followed_by_that_for_another_owner_who_learns_more_than_the_public():
     assert owners_delta_words(hidden()) == "; for another owner at most 1.1e-10"
     assert owners_delta_words(hidden("helper")) == owners_delta_words(statement("1")) == ""
+
+
+def test_readme_notebook_and_report_state_delta_for_another_owner():
+    agreement = hidden_agreement()
+    release = cp.simulate(agreement, frames_with_others(agreement, {"bank": 3}))
+    said = "; for another owner at most " + release.certificate.epsilon.membership.delta_bound
+    for text in (release.files()["README.md"].decode(), release._repr_html_(), report_page(release)):
+        assert said in text
 
 
 def test_nothing_is_said_where_epsilon_promises_nothing():
