@@ -33,10 +33,11 @@ from copublish.kernel.accounting.concentrated import Concentrated, ConcentratedM
 from copublish.kernel.accounting.cost import Cost, cost_of
 from copublish.kernel.accounting.disclosures import Disclosure, Measure, Select
 from copublish.kernel.ledger.ledger import Ledger, Limit, Reservation
-from copublish.kernel.programs.packing import Packing, taken_apart
+from copublish.kernel.programs.packing import Packing
 from copublish.kernel.secrets.computer import NO_CELL, Columns, Marks
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import Secret, SecretCounts
+from copublish.mechanisms.shared.run_pairs import taken_apart
 from support import SeededCoins, seeded
 from support.protocol import HELLO, exchange
 

@@ -25,10 +25,11 @@ from copublish.engines.spu.requests import Call
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Measure
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.programs.packing import Packing, taken_apart
+from copublish.kernel.programs.packing import Packing
 from copublish.kernel.secrets.computer import NO_CELL, Columns, Marks
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.secret import SecretCounts
+from copublish.mechanisms.shared.run_pairs import taken_apart
 from support import SeededCoins, fragment_frames, random_table, repartition, seeded, small_mapping
 from support.spu import PARTIES, Pair, publish
 

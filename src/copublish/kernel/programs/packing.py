@@ -53,26 +53,6 @@ def lanes_within(largest_count: int) -> int:
     return max(1, ELEMENT_BITS // largest_count.bit_length())
 
 
-def taken_apart(xp: ModuleType, packed: IntArray, sizes: tuple[int, ...], lanes: int) -> IntArray:
-    """The counts of tables whose cells share ring elements, for computing: n_elements of them to shape (n_cells, 1).
-
-    Args:
-        xp: Array module.
-        packed: Secret counts, none larger than its lane; every table begins with an element of its own.
-        sizes: The number of cells of each table.
-        lanes: How many counts share an element.
-    """
-    packings = [Packing(size, lanes) for size in sizes]
-    lane_bits, n_elements = packings[0].lane_bits, sum(packing.elements for packing in packings)
-    # Turned into bits once; what follows is done by each node alone until lanes are numbers again.
-    bits = packed.reshape(-1) & ((1 << ELEMENT_BITS) - 1)
-    found = xp.concatenate([(bits >> (lane_bits * lane)) & ((1 << lane_bits) - 1) for lane in range(lanes)])
-    starts = np.cumsum([0, *(packing.elements for packing in packings)])
-    cells = [(start, np.arange(size)) for start, size in zip(starts, sizes, strict=False)]
-    places = np.concatenate([cell % lanes * n_elements + start + cell // lanes for start, cell in cells])
-    return cast(IntArray, found[places].reshape(-1, 1))
-
-
 def add_chosen(xp: ModuleType, counts: IntArray, chosen: IntArray) -> IntArray:
     """Add up the counts that a public array of zeros and ones chooses: shape (n, 1) to (1, 1)."""
     return cast(IntArray, (counts * chosen).sum(axis=0, keepdims=True))

@@ -20,7 +20,7 @@ from typing import cast
 import numpy as np
 
 from copublish.agreement.axis import Axis, n_cells
-from copublish.kernel.programs.packing import Packing, in_agreed_order, lanes_within, taken_apart
+from copublish.kernel.programs.packing import ELEMENT_BITS, Packing, in_agreed_order, lanes_within
 from copublish.kernel.records.fragment import partial_cells
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.computer import NO_CELL, Columns, Computer, JoinComputer, MarkComputer, Marks, computer_as
@@ -222,6 +222,26 @@ def with_presence(
     if columns.lanes == 1:
         return computer.compute(in_agreed_order, found, place_of_cell=None, shape=(columns.lines, 1))
     return computer.compute(taken_apart, found, sizes=columns.sizes, lanes=columns.lanes)
+
+
+def taken_apart(xp: ModuleType, packed: IntArray, sizes: tuple[int, ...], lanes: int) -> IntArray:
+    """The counts of tables whose cells share ring elements, for computing: n_elements of them to shape (n_cells, 1).
+
+    Args:
+        xp: Array module.
+        packed: Secret counts, none larger than its lane; every table begins with an element of its own.
+        sizes: The number of cells of each table.
+        lanes: How many counts share an element.
+    """
+    packings = [Packing(size, lanes) for size in sizes]
+    lane_bits, n_elements = packings[0].lane_bits, sum(packing.elements for packing in packings)
+    # Turned into bits once; what follows is done by each node alone until lanes are numbers again.
+    bits = packed.reshape(-1) & ((1 << ELEMENT_BITS) - 1)
+    found = xp.concatenate([(bits >> (lane_bits * lane)) & ((1 << lane_bits) - 1) for lane in range(lanes)])
+    starts = np.cumsum([0, *(packing.elements for packing in packings)])
+    cells = [(start, np.arange(size)) for start, size in zip(starts, sizes, strict=False)]
+    places = np.concatenate([cell % lanes * n_elements + start + cell // lanes for start, cell in cells])
+    return cast(IntArray, found[places].reshape(-1, 1))
 
 
 def _between(

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.kernel.noise.geometric import COIN_BITS, Geometric
-from copublish.kernel.programs.packing import ELEMENT_BITS, Packing, add_packed_noise, lanes_within, taken_apart
+from copublish.kernel.programs.packing import ELEMENT_BITS, Packing, add_packed_noise, lanes_within
 from copublish.kernel.secrets.secret import Secret, SecretCounts
+from copublish.mechanisms.shared.run_pairs import taken_apart
 from support.profiles import examples
 
 packings = st.builds(Packing, row=st.integers(1, 12), lanes=st.integers(1, 3))
