@@ -378,9 +378,7 @@ class Agreement(Section):
 
     @property
     def most_listed(self) -> int:
-        """The most people of one owner that are compared with others'."""
-        if self.hides_membership:
-            return max((self.records.at_most or {}).values(), default=0)
+        """The most people of one owner that are compared with others', where membership is shared."""
         return MOST_LISTED * self.records.expected
 
     @property

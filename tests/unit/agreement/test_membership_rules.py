@@ -192,13 +192,3 @@ def test_the_rows_of_a_table_are_bounded_by_what_everybody_knows():
     assert join.most_rows == 2 * 150 + 4 * join.size.pool
     with_helper = HiddenJoin.of(cp.agreement_from_mapping(mapping_of(owners=3, helper=True)))
     assert with_helper is not None and with_helper.most_rows == 3 * 150
-
-
-@pytest.mark.parametrize("helper", [False, True])
-def test_lists_are_as_long_as_agreed_however_few_people_are_expected(helper):
-    content = mapping_of(helper=helper, records__expected=10)
-    content["records"]["at_most"] = dict(zip(content["records"]["at_most"], (150, 90), strict=True))
-    assert cp.agreement_from_mapping(content).most_listed == 150
-    shared = mapping_of(helper=helper, records__expected=10, records__membership="shared", records__at_most=None)
-    shared["privacy"].pop("membership_epsilon", None)
-    assert cp.agreement_from_mapping(shared).most_listed == 20
