@@ -253,6 +253,10 @@ class Stage:
             said = "It stays charged." if entries else "was charged."
             if of_size:
                 said = "Both stay charged." if entries else "Nothing else was charged: the release had not begun."
+            if len(entries) == 1 and not entries[0].disclosures:
+                of, what = ("the release", "its charge") if of_size else ("it", "it")
+                back = f"'copublish ledger give-back {entries[0].number}' gives {what} back."
+                said = f"{said} Nothing was opened of {of}: {back}"
             if not self.errors[name].rstrip().endswith(said):
                 outcome.broken.append(f"{name} does not say what was charged: {self.errors[name][-300:]}")
         others = [

@@ -19,7 +19,7 @@ from copublish.errors import AgreementError
 from copublish.rows.identifiers import as_iso, identifiers_of, normalize, normalize_batch
 from copublish.rows.mapping import ColumnMapping, mapping_problems
 from copublish.rows.reading import check_columns, read_fragment
-from copublish.rows.sources import MappedSource
+from copublish.rows.sources import PartyData
 from copublish.tools.drafting.mapping import draft_mapping
 from support import small_mapping
 
@@ -352,7 +352,7 @@ OWN = ColumnMapping.model_validate({"columns": {agreed: {"column": own} for agre
 def test_the_same_people_at_two_owners_have_one_identifier_however_they_are_written() -> None:
     agreement = agreed(**IDENTIFIER)
     bank = read_fragment(agreement, "bank", BANK)
-    loans = read_fragment(agreement, "loans", MappedSource(LOANS, OWN))
+    loans = read_fragment(agreement, "loans", PartyData(LOANS, mapping=OWN))
     assert bank.identifiers == loans.identifiers  # Smith has no date, so he is nobody
     assert bank.n_records == loans.n_records == 3
 
@@ -361,8 +361,8 @@ def test_the_same_people_at_two_owners_have_one_identifier_however_they_are_writ
 def test_files_are_read_like_frames(tmp_path: Any, suffix: str) -> None:
     agreement, path = agreed(**IDENTIFIER), tmp_path / f"loans.{suffix}"
     LOANS.to_csv(path, index=False) if suffix == "csv" else LOANS.to_parquet(path)
-    found = read_fragment(agreement, "loans", MappedSource(path, OWN))
-    assert found.identifiers == read_fragment(agreement, "loans", MappedSource(LOANS, OWN)).identifiers
+    found = read_fragment(agreement, "loans", PartyData(path, mapping=OWN))
+    assert found.identifiers == read_fragment(agreement, "loans", PartyData(LOANS, mapping=OWN)).identifiers
 
 
 def test_of_rows_with_one_key_one_stays() -> None:
@@ -390,7 +390,7 @@ def test_a_column_may_name_a_person_and_be_published_under_two_names() -> None:
     own = {name: column.model_dump() for name, column in OWN.columns.items()} | {"place": {"column": "region"}}
     mapping = ColumnMapping.model_validate({"columns": own})
     assert mapping_problems(agreement, "loans", mapping) == []
-    assert read_fragment(agreement, "loans", MappedSource(LOANS, mapping)).n_records == 3
+    assert read_fragment(agreement, "loans", PartyData(LOANS, mapping=mapping)).n_records == 3
 
 
 # --- What is said ----------------------------------------------------------------------------------------------------

@@ -437,7 +437,9 @@ def test_message_does_not_depend_on_how_many_rows_are_bad() -> None:
 def test_missing_columns_are_all_named_and_names_in_the_data_are_not_repeated() -> None:
     error = refusal(pd.DataFrame({"job": ["007"], SECRET_TEXT: [1], str(SECRET_NUMBER): [2]}))
     assert isinstance(error, FragmentError)
-    assert [problem.split("'")[1] for problem in error.problems] == ["income", "default", "id"]
+    *missing, hint = error.problems
+    assert [problem.split("'")[1] for problem in missing] == ["income", "default", "id"]
+    assert "--columns" in hint and "init my-columns.toml --mapping" in hint
 
 
 def test_missing_class_is_not_said_to_be_allowed_by_a_key_that_classes_do_not_have() -> None:

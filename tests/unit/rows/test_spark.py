@@ -208,7 +208,7 @@ def read_changing(agreement: cp.Agreement, table: DatabaseTable) -> None:
     from copublish.rows import reading
 
     with opened_for(agreement, "p0", table) as opened:
-        reader = reading._Reader(agreement, "p0")
+        reader = reading._Reader(agreement, "p0", table)
         learn = reader.learn
 
         def learn_then_lose(source: Any) -> None:
