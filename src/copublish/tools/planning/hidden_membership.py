@@ -35,9 +35,7 @@ ROUND_TRIPS = 6
 BYTES_OF_A_POINT = 65
 """In the memory of an owner, which has all points that were sent at once."""
 
-MEASURED = (
-    "How long the join takes is from a prototype; how long counting takes with hidden membership was not measured."
-)
+MEASURED = "What hiding takes beside that was measured with one table of 30,162 people alone."
 
 ROW_NUMBER_BYTES = 8
 MILLION = 1e6
