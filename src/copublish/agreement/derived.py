@@ -125,7 +125,7 @@ class Where(Section):
 
 
 class Derived(Section):
-    """How an attribute follows from a person's rows in an event table.
+    """Definition of an attribute that is derived from a person's rows in an event table.
 
     Attributes:
         source: Name of the table; each owner says where its own is.
@@ -157,7 +157,7 @@ class Derived(Section):
 
     @property
     def words(self) -> str:
-        """What it is, in words."""
+        """A description in words."""
         what = IN_WORDS[self.function].format(column=self.column, by=self.by)
         where = "" if self.where is None else f" where {self.where.words}"
         return f"{what} in '{self.source}'{where}"
@@ -219,7 +219,7 @@ def broken_derivation_rules(agreement: Agreement) -> Iterator[str]:
 
 
 def _values(name: str, kind: str, agreement: Agreement) -> Iterator[str]:
-    """Whether what a function gives fits the attribute."""
+    """Yield a sentence for every way in which a function's values do not fit the attribute."""
     attribute, place = agreement.attributes[name], f"attributes.{name}"
     derived = attribute.derived
     if derived is None:

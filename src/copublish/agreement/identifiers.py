@@ -175,7 +175,7 @@ class Identified(Section):
 
     @property
     def may_be_shared(self) -> bool:
-        """Whether the agreement itself says that two people can have one key."""
+        """True if the agreement itself says that two people can have one key."""
         rules = [rule for column in self.identifier_columns for rule in self.rules_of(column)]
         return any(len(key) > 1 for key in self.keys) or any(isinstance(rule, FirstCharacters) for rule in rules)
 
@@ -185,7 +185,7 @@ class Identified(Section):
         return rules.get(column, ()) if isinstance(rules, Mapping) else rules
 
     def compared_in_words(self) -> str:
-        """How people are compared; nothing where there is no identifier."""
+        """A description of how people are compared; nothing where there is no identifier."""
         if not self.keys:
             return ""
         if isinstance(self.identifier, str):
@@ -210,7 +210,7 @@ IGNORED_BY_RULE: dict[str, str] = {
     "expand-umlauts": "whether umlauts are written with e",
     "digits-only": "all but digits",
 }
-"""What rules leave out, in words."""
+"""Words for what rules leave out."""
 
 
 def _rules_in_words(rules: Sequence[IdentifierRule]) -> str:

@@ -81,7 +81,7 @@ MIN_MEMBERSHIP_EPSILON = Fraction(1, 100)
 """Below this the entries that hide the number of common records are thousands, each of them a row to compute with."""
 
 MEMBERSHIP_DELTA = Fraction(1, 10**10)
-"""What a noisy number of common records costs of delta: the noise is bounded, so that tables have a public bound."""
+"""Price in delta of a noisy number of common people: the noise is bounded, so that tables have a public bound."""
 
 MIN_DELTA, MAX_DELTA = Fraction(1, 10**12), Fraction(1, 10**3)
 """Smaller than the sampler's own part, and so large that one in a thousand people could be shown."""
@@ -97,7 +97,7 @@ class Records(Identified):
     compared_by: str | None = None
     """The party without data that compares the owners' pseudonyms; without it the owners compare among themselves."""
     membership: Literal["hidden", "shared"] | None = None
-    """Whether owners of columns learn which of their people the others have; without the key they do."""
+    """Hidden, if owners of columns do not learn which of their people the others have; without the key they do."""
     at_most: dict[Name, Annotated[Whole, Field(gt=0, le=MAX_LISTED)]] | None = None
     """Where membership is hidden, the public length to which the list of every owner is padded."""
     expected: Whole = Field(gt=0, le=MAX_EXPECTED)

@@ -149,8 +149,8 @@ class TwoOwnersJoin:
             alone_abc = their_abc[~np.isin(their_ab, own_ab)]
             n_common = n_theirs - len(alone_abc)
             alone_abcr = shuffled(self._multiplied(by, self._r, alone_abc))
-            asked = self._exchange(HIDDEN_ASKED, alone_abcr, n_own - n_common)
-            answer = shuffled(self._multiplied(by, self._c, asked))
+            requested = self._exchange(HIDDEN_ASKED, alone_abcr, n_own - n_common)
+            answer = shuffled(self._multiplied(by, self._c, requested))
             alone_abcdr = self._exchange(HIDDEN_TOLD, answer, len(alone_abc))
             other_names = self._multiplied(by, self._r.inverse(), alone_abcdr)
         union = np.sort(np.concatenate([names, other_names]))
@@ -228,10 +228,10 @@ class TwoOwnersJoin:
         for _ in range(_LISTS):
             for owner in self._owners:
                 self._messenger.receive(owner, PASSED)
-        told = {self._messenger.receive(owner, UNION_ROWS) for owner in self._owners}
-        n_rows = int.from_bytes(min(told), "big")
+        row_counts = {self._messenger.receive(owner, UNION_ROWS) for owner in self._owners}
+        n_rows = int.from_bytes(min(row_counts), "big")
         lengths = [self.length_of(owner) for owner in self._owners]
-        if len(told) != 1 or not max(lengths) <= n_rows <= sum(lengths):
+        if len(row_counts) != 1 or not max(lengths) <= n_rows <= sum(lengths):
             raise ProgramMismatchError("The owners have different numbers of rows. Nothing is published.")
         return Placement(np.empty(0, dtype=np.int64), n_rows)
 
